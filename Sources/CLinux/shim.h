@@ -1,0 +1,79 @@
+#ifndef AUTHPROXY_CLINUX_H
+#define AUTHPROXY_CLINUX_H
+// What the Glibc module leaves out, and macros that the importer can not read. Static inline functions only.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int clinux_accept(int fd, struct sockaddr_storage *address, socklen_t *length) {
+    return accept4(fd, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+static inline int clinux_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+// Edge-triggered, both directions, once for the life of the descriptor.
+static inline int clinux_epoll_add(int epoll, int fd, uint64_t token) {
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.u64 = token}};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+// Level-triggered input: listeners, eventfds, signalfds.
+static inline int clinux_epoll_add_level(int epoll, int fd, uint64_t token) {
+    struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = token}};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+static inline int clinux_epoll_remove(int epoll, int fd) { return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, 0); }
+static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+static inline int clinux_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+static inline int clinux_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
+static inline int clinux_pipe(int fds[2]) { return pipe2(fds, O_NONBLOCK | O_CLOEXEC); }
+static inline ssize_t clinux_splice(int from, int to, size_t length, int more) {
+    return splice(from, 0, to, 0, length, SPLICE_F_MOVE | SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
+}
+static inline ssize_t clinux_send(int fd, const void *bytes, size_t length, int more) {
+    return send(fd, bytes, length, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+}
+static inline int clinux_set_flag(int fd, int level, int option, int value) {
+    return setsockopt(fd, level, option, &value, sizeof value);
+}
+static inline int clinux_no_delay(int fd) { return clinux_set_flag(fd, IPPROTO_TCP, TCP_NODELAY, 1); }
+static inline int clinux_socket_error(int fd) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 ? errno : error;
+}
+static inline int64_t clinux_monotonic_coarse_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+static inline int64_t clinux_monotonic_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+static inline int64_t clinux_realtime_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+static inline int clinux_open_read(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
+static inline int clinux_open_append(const char *path) { return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640); }
+static inline int clinux_inotify(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
+static inline int clinux_signalfd(const sigset_t *mask) { return signalfd(-1, mask, SFD_CLOEXEC | SFD_NONBLOCK); }
+static inline int clinux_set_nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+static inline int clinux_set_close_on_exec(int fd, int on) { return fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0); }
+#endif

@@ -1,0 +1,183 @@
+internal import Glibc
+
+/// A growable run of bytes that one thread owns and reuses; the currency of heads, pending output and arenas.
+///
+/// Reading goes through ``span`` (bounds-checked), writing through `append`. Storage only grows; `clear()` keeps it, so that
+/// after warm-up nothing is allocated.
+///
+/// SAFETY: `base` points at `capacity` bytes allocated in `init` or `reserve` and freed in `deinit`; `count <= capacity`
+/// always; every raw access below is preceded by a check or a reservation.
+package final class ByteBuffer {
+    @usableFromInline var base: UnsafeMutablePointer<UInt8>
+    @usableFromInline var storedCount: Int
+    @usableFromInline var storedCapacity: Int
+
+    package init(capacity: Int = 256) {
+        base = .allocate(capacity: max(capacity, 16))
+        storedCount = 0
+        storedCapacity = max(capacity, 16)
+    }
+
+    deinit { base.deallocate() }
+
+    @inlinable package var count: Int { storedCount }
+    @inlinable package var capacity: Int { storedCapacity }
+    @inlinable package var isEmpty: Bool { storedCount == 0 }
+
+    /// The bytes, to be read in place.
+    @inlinable package var span: Span<UInt8> {
+        @_lifetime(borrow self) get {
+            let whole = unsafe Span<UInt8>(_unsafeStart: base, count: storedCount)
+            return unsafe _overrideLifetime(whole, borrowing: self)
+        }
+    }
+
+    /// The bytes of one range, to be read in place. Precondition: the range lies within `count`.
+    @inlinable
+    @_lifetime(borrow self)
+    package func span(_ range: ByteRange) -> Span<UInt8> {
+        let start = Int(range.start), length = Int(range.length)
+        precondition(start + length <= storedCount, "byte range outside its buffer")
+        let part = unsafe Span<UInt8>(_unsafeStart: base + start, count: length)
+        return unsafe _overrideLifetime(part, borrowing: self)
+    }
+
+    @inlinable package subscript(index: Int) -> UInt8 {
+        get {
+            precondition(index >= 0 && index < storedCount, "byte index outside its buffer")
+            return unsafe base[index]
+        }
+        set {
+            precondition(index >= 0 && index < storedCount, "byte index outside its buffer")
+            unsafe base[index] = newValue
+        }
+    }
+
+    @inlinable @inline(always) package func append(_ bytes: Span<UInt8>) {
+        let length = bytes.count
+        if length == 0 { return }
+        if storedCapacity - storedCount < length { reserve(length) }
+        unsafe bytes.withUnsafeBufferPointer { source in
+            unsafe UnsafeMutableRawPointer(base + storedCount).copyMemory(from: source.baseAddress!, byteCount: length)
+        }
+        storedCount += length
+    }
+
+    @inlinable @inline(always) package func append(_ bytes: UnsafeRawBufferPointer) {
+        let length = bytes.count
+        if length == 0 { return }
+        if storedCapacity - storedCount < length { reserve(length) }
+        unsafe UnsafeMutableRawPointer(base + storedCount).copyMemory(from: bytes.baseAddress!, byteCount: length)
+        storedCount += length
+    }
+
+    @inlinable @inline(always) package func append(_ text: StaticString) {
+        let length = text.utf8CodeUnitCount
+        if storedCapacity - storedCount < length { reserve(length) }
+        unsafe UnsafeMutableRawPointer(base + storedCount).copyMemory(from: text.utf8Start, byteCount: length)
+        storedCount += length
+    }
+
+    @inlinable @inline(always) package func append(_ byte: UInt8) {
+        if storedCapacity == storedCount { reserve(1) }
+        unsafe base[storedCount] = byte
+        storedCount += 1
+    }
+
+    @inlinable package func append(_ bytes: [UInt8]) { append(bytes.span) }
+
+    /// Not for the data path: walks a Swift string.
+    package func append(text: String) {
+        for byte in text.utf8 { append(byte) }
+    }
+
+    package func append(decimal value: Int) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        append(decimal: value.magnitude)
+    }
+
+    package func append(decimal value: UInt) {
+        var divisor: UInt = 1
+        while value / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    package func append(hexadecimal value: UInt) {
+        var shift = max(0, (UInt.bitWidth - value.leadingZeroBitCount + 3) / 4 * 4 - 4)
+        while true {
+            let digit = UInt8(truncatingIfNeeded: value >> UInt(shift)) & 15
+            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            if shift == 0 { return }
+            shift -= 4
+        }
+    }
+
+    /// Makes room for `extra` bytes behind the present ones.
+    @usableFromInline @inline(never) package func reserve(_ extra: Int) {
+        if storedCapacity - storedCount >= extra { return }
+        let capacity = max(storedCapacity * 2, storedCount + extra)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        unsafe larger.update(from: base, count: storedCount)
+        base.deallocate()
+        base = larger
+        storedCapacity = capacity
+    }
+
+    @inlinable package func clear() { storedCount = 0 }
+
+    package func truncate(to count: Int) {
+        precondition(count >= 0 && count <= storedCount, "truncation grows nothing")
+        storedCount = count
+    }
+
+    /// Drops the first `length` bytes and moves the rest to the front.
+    package func removeFirst(_ length: Int) {
+        precondition(length >= 0 && length <= storedCount, "more removed than there is")
+        storedCount -= length
+        unsafe memmove(base, base + length, storedCount)
+    }
+
+    /// Overwrites everything, then clears: for what held a secret.
+    package func wipe() {
+        unsafe explicit_bzero(base, storedCapacity)
+        storedCount = 0
+    }
+
+    /// Lets `body` write into the free space (at least `minimum` bytes) and takes what it says it wrote.
+    @inlinable package func appendUninitialized<E>(
+        minimum: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+    ) throws(E) {
+        if storedCapacity - storedCount < minimum { reserve(minimum) }
+        let room = storedCapacity - storedCount
+        let written = unsafe try body(UnsafeMutableRawBufferPointer(start: base + storedCount, count: room))
+        precondition(written >= 0 && written <= room, "more written than there was room for")
+        storedCount += written
+    }
+
+    @inlinable package func withUnsafeBytes<R, E>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        unsafe try body(UnsafeRawBufferPointer(start: base, count: storedCount))
+    }
+}
+
+/// Where some bytes lie in the buffer that they belong to.
+package struct ByteRange: Sendable, Equatable {
+    package var start: UInt32
+    package var length: UInt32
+
+    @inlinable package init(start: UInt32, length: UInt32) {
+        self.start = start
+        self.length = length
+    }
+
+    @inlinable package init(_ start: Int, _ length: Int) {
+        self.start = UInt32(truncatingIfNeeded: start)
+        self.length = UInt32(truncatingIfNeeded: length)
+    }
+
+    package static let empty = ByteRange(start: 0, length: 0)
+    @inlinable package var end: Int { Int(start) + Int(length) }
+    @inlinable package var isEmpty: Bool { length == 0 }
+}

@@ -1,0 +1,118 @@
+/// The request methods that the proxy itself distinguishes (RFC 9110 section 9, RFC 5789); any other token is `.other`.
+package enum Method: UInt8, Sendable, CaseIterable {
+    case get, head, post, put, delete, connect, options, trace, patch, other
+
+    /// RFC 9110 section 9.2.2: repeating the request does no more than sending it once.
+    package var isIdempotent: Bool {
+        switch self {
+        case .get, .head, .put, .delete, .options, .trace: true
+        case .post, .connect, .patch, .other: false
+        }
+    }
+}
+
+package enum HTTPVersion: UInt8, Sendable { case http10, http11 }
+
+/// How the content of a message is delimited on an HTTP/1.1 connection (RFC 9112 section 6.3).
+package enum BodyFraming: Sendable, Equatable {
+    case none
+    case length(UInt64)
+    case chunked
+    /// Responses only: all until the connection ends.
+    case untilClose
+}
+
+/// The field names that some code asks for by name; all others are `.other` and compared by bytes.
+package enum FieldID: UInt8, Sendable {
+    case other
+    case host, connection, contentLength, transferEncoding, te, trailer, upgrade, keepAlive, proxyConnection
+    case proxyAuthorization, proxyAuthenticate, expect, via, cdnLoop, http2Settings
+    case forwarded, xForwardedFor, xForwardedHost, xForwardedProto, xForwardedPort, xRealIP, xRequestID
+    /// Any further name that begins with `X-Forwarded-` or `X-Original-`.
+    case xForwardedOther
+    case authorization, cookie, setCookie, location, contentLocation, refresh, cacheControl
+    case contentType, accept, date, server, contentEncoding, referer, origin, secFetchDest, pragma, maxForwards
+}
+
+/// One field line of a head: its name, its value without surrounding white space, both as ranges of the head's bytes.
+package struct FieldLine: Sendable {
+    package var name: ByteRange
+    package var value: ByteRange
+    package var id: FieldID
+
+    package init(name: ByteRange, value: ByteRange, id: FieldID) {
+        self.name = name
+        self.value = value
+        self.id = id
+    }
+}
+
+/// A request head as the client sent it (RFC 9112 sections 2 to 6), copied into a buffer of its own and reused for the next.
+///
+/// Nothing here is canonical: that is Policy's work. Ranges point into ``bytes``.
+package final class RequestHead {
+    package let bytes = ByteBuffer(capacity: 1024)
+    package internal(set) var lines: [FieldLine] = []
+    package internal(set) var method: Method = .get
+    package internal(set) var methodName: ByteRange = .empty
+    package internal(set) var target: ByteRange = .empty
+    package internal(set) var version: HTTPVersion = .http11
+    package internal(set) var framing: BodyFraming = .none
+    /// The connection may carry another request after this one (RFC 9112 section 9.3).
+    package internal(set) var keepsAlive = true
+    /// `Expect: 100-continue` on an HTTP/1.1 request with content (RFC 9110 section 10.1.1).
+    package internal(set) var expectsContinue = false
+    /// `TE` names `trailers` (RFC 9110 section 10.1.4).
+    package internal(set) var takesTrailers = false
+    /// `Connection` nominates `upgrade` and there is an `Upgrade` field (RFC 9110 section 7.8); its value is in the lines.
+    package internal(set) var asksForUpgrade = false
+
+    package init() { lines.reserveCapacity(32) }
+
+    package func reset() {
+        bytes.clear()
+        lines.removeAll(keepingCapacity: true)
+        framing = .none
+        keepsAlive = true
+        expectsContinue = false
+        takesTrailers = false
+        asksForUpgrade = false
+    }
+}
+
+/// A response head as the upstream sent it; the counterpart of ``RequestHead``.
+package final class ResponseHead {
+    package let bytes = ByteBuffer(capacity: 1024)
+    package internal(set) var lines: [FieldLine] = []
+    package internal(set) var status: Int = 0
+    package internal(set) var reason: ByteRange = .empty
+    package internal(set) var version: HTTPVersion = .http11
+    package internal(set) var framing: BodyFraming = .none
+    package internal(set) var keepsAlive = true
+
+    package init() { lines.reserveCapacity(32) }
+
+    package func reset() {
+        bytes.clear()
+        lines.removeAll(keepingCapacity: true)
+        framing = .none
+        keepsAlive = true
+    }
+}
+
+/// What makes a message one that we refuse to pass on; the peer that sent it is at fault.
+package enum HTTPError: Error, Sendable, Equatable {
+    case malformed  // 400, 502
+    case uriTooLong  // 414
+    case headerTooLarge  // 431, 502
+    case unsupportedVersion  // 505
+    case unsupportedTransferCoding  // 501 for an otherwise well-formed list that does not end in chunked alone
+}
+
+/// Bounds on a head, checked while it is read.
+package struct HeadLimits: Sendable {
+    package var headerBytes = 16 * 1024
+    package var headerCount = 100
+    package var uriBytes = 8 * 1024
+    package init() {}
+}
