@@ -1,1 +1,2 @@
-package import Proxy
+/// Reads config.yaml.
+package enum ConfigurationLoader {}
