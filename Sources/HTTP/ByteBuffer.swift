@@ -6,7 +6,9 @@ internal import Glibc
 /// after warm-up nothing is allocated.
 ///
 /// SAFETY: `base` points at `capacity` bytes allocated in `init` or `reserve` and freed in `deinit`; `count <= capacity`
-/// always; every raw access below is preceded by a check or a reservation.
+/// always; every raw access below is preceded by a check or a reservation. A span cannot be stored, so it does not outlive the
+/// call it is used in; its user holds the buffer (an exchange, a connection) and does not append to it meanwhile. The compiler
+/// could not check the latter for a class, which is why the spans claim no lifetime of their own.
 package final class ByteBuffer {
     @usableFromInline var base: UnsafeMutablePointer<UInt8>
     @usableFromInline var storedCount: Int
@@ -24,22 +26,23 @@ package final class ByteBuffer {
     @inlinable package var capacity: Int { storedCapacity }
     @inlinable package var isEmpty: Bool { storedCount == 0 }
 
-    /// The bytes, to be read in place.
+    /// The bytes, to be read in place until the buffer is next written to.
     @inlinable package var span: Span<UInt8> {
-        @_lifetime(borrow self) get {
+        @_lifetime(immortal) get {
             let whole = unsafe Span<UInt8>(_unsafeStart: base, count: storedCount)
-            return unsafe _overrideLifetime(whole, borrowing: self)
+            return unsafe _overrideLifetime(whole, borrowing: ())
         }
     }
 
-    /// The bytes of one range, to be read in place. Precondition: the range lies within `count`.
+    /// The bytes of one range, to be read in place until the buffer is next written to.
+    /// Precondition: the range lies within `count`.
     @inlinable
-    @_lifetime(borrow self)
+    @_lifetime(immortal)
     package func span(_ range: ByteRange) -> Span<UInt8> {
         let start = Int(range.start), length = Int(range.length)
         precondition(start + length <= storedCount, "byte range outside its buffer")
         let part = unsafe Span<UInt8>(_unsafeStart: base + start, count: length)
-        return unsafe _overrideLifetime(part, borrowing: self)
+        return unsafe _overrideLifetime(part, borrowing: ())
     }
 
     @inlinable package subscript(index: Int) -> UInt8 {

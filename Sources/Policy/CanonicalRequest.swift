@@ -59,31 +59,37 @@ package final class CanonicalRequest {
         getToken.append("GET")
     }
 
-
     package func isDropped(_ line: Int) -> Bool {
         line >= droppedLines.count * 64 || droppedLines[line >> 6] >> UInt64(line & 63) & 1 == 1
     }
 
     package var path: Span<UInt8> {
-        @_lifetime(borrow self) get { target.span(ByteRange(0, pathLength)) }
+        @_lifetime(immortal) get {
+            return target.span(ByteRange(0, pathLength))
+        }
     }
 
     /// Without the question mark; empty when there is none.
     package var query: Span<UInt8> {
-        @_lifetime(borrow self) get {
+        @_lifetime(immortal) get {
             let start = min(pathLength + 1, target.count)
             return target.span(ByteRange(start, target.count - start))
         }
     }
 
     package var host: Span<UInt8> {
-        @_lifetime(borrow self) get { authority.span(ByteRange(0, hostLength)) }
+        @_lifetime(immortal) get {
+            return authority.span(ByteRange(0, hostLength))
+        }
     }
 
     /// The token as sent; for a hop that changed the method, the new one.
     package var methodName: Span<UInt8> {
-        @_lifetime(borrow self) get {
-            method == .get && head.method != .get ? getToken.span : head.bytes.span(head.methodName)
+        @_lifetime(immortal) get {
+            if method == .get && head.method != .get {
+                return getToken.span(ByteRange(0, getToken.count))
+            }
+            return head.bytes.span(head.methodName)
         }
     }
 }
