@@ -101,6 +101,9 @@ package final class EventLoop {
         departed.append(handler)
     }
 
+    /// All that have a place now; for what is done to each once, such as draining.
+    package var present: [EventHandler] { handlers.compactMap { $0 } }
+
     private func takeSlot() -> Int {
         if let slot = freeSlots.popLast() { return Int(slot) }
         handlers.append(nil)
