@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -98,4 +100,22 @@ static inline int clinux_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 static inline mode_t clinux_file_type(mode_t mode) { return mode & S_IFMT; }
 // Of the calling thread; the kernel keeps 15 bytes.
 static inline void clinux_set_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+// Cores that this process may be scheduled on.
+static inline int clinux_core_count(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+// The soft limit on open files, raised to the hard one.
+static inline uint64_t clinux_raise_open_files(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return 1024;
+    if (limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return limit.rlim_cur;
+}
+// One variable of the environment; NULL behind the last.
+static inline const char *clinux_environment(long index) { return environ ? environ[index] : 0; }
 #endif
