@@ -20,6 +20,8 @@ package final class SendContext {
     package var unixTime: Int = 0
     /// Secrets left out since the destination is not permitted; counted, reset by the sender.
     package var withheld = 0
+    /// What `{uuid}` is made of; moves on with each use.
+    package var random = RandomSource()
 
     package init(request: CanonicalRequest, client: ClientFacts) {
         self.request = request
