@@ -85,6 +85,10 @@ static inline int clinux_set_close_on_exec(int fd, int on) { return fcntl(fd, F_
 static inline int clinux_semaphore(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE); }
 // Never waits for the other end of a FIFO, never takes a terminal over.
 static inline int clinux_open_watched(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }
+// A FIFO that nobody reads is an error at once instead of a wait for ever.
+static inline int clinux_open_log(const char *path) {
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
+}
 static inline ssize_t clinux_send_now(int fd, const void *bytes, size_t length) {
     return send(fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

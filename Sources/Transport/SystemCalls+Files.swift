@@ -6,6 +6,11 @@ package struct FileSystemError: Error, Sendable, Equatable, CustomStringConverti
     package let operation: String
     package let code: Int32
 
+    package init(operation: String, code: Int32) {
+        self.operation = operation
+        self.code = code
+    }
+
     package var description: String { "\(operation): \(String(cString: strerror(code)))" }
 }
 
@@ -58,7 +63,7 @@ package enum FileSystemCalls {
     }
 
     package static func openAppending(_ path: String) throws(FileSystemError) -> Int32 {
-        try descriptor("open \(path)") { clinux_open_append(path) }
+        try descriptor("open \(path)") { clinux_open_log(path) }
     }
 
     static func openWatched(_ path: String) throws(FileSystemError) -> Int32 {
