@@ -50,6 +50,8 @@ package final class MailboxReceiver<Message: Sendable>: EventHandler {
         try loop.add(self, descriptor: mailbox.descriptor, levelTriggered: true)
     }
 
+    package func leave(_ loop: EventLoop) { loop.remove(self, descriptor: mailbox.descriptor) }
+
     override package func ready(_ readiness: Readiness) {
         for message in mailbox.take() { receive(message) }
     }

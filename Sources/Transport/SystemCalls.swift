@@ -106,6 +106,13 @@ package enum SystemCalls {
         return count < 0 ? 0 : Int(count)
     }
 
+    /// A socket that the service manager passed: as our own are.
+    package static func prepareInherited(_ descriptor: Int32) {
+        _ = clinux_set_nonblocking(descriptor)
+        _ = clinux_set_close_on_exec(descriptor, 1)
+        _ = clinux_no_delay(descriptor)
+    }
+
     /// Makes a closing connection answer with RST instead of waiting for what was not sent.
     package static func resetOnClose(_ descriptor: Int32) {
         var value = linger(l_onoff: 1, l_linger: 0)

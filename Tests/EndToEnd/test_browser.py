@@ -1,0 +1,144 @@
+"""The demo page as a person sees it, in a real browser."""
+import json, os, re, shutil, signal, subprocess, tempfile
+from pathlib import Path
+
+import pytest
+from websockets.sync.client import connect
+
+from harness import ask, eventually, free_port
+
+DEMO = """
+listen: 127.0.0.1:@LISTEN@
+upstream: demo
+request:
+  set: {Authorization: "Bearer ${env:TOKEN}", X-Env: shown-value}
+"""
+SECRET = "browser-c4nary"
+
+
+class Browser:
+    """A headless Chromium, driven over its DevTools protocol."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="chromium-"))
+        program = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
+        self.process = subprocess.Popen(
+            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-proxy-server",
+             "--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0", "--window-size=1100,1400",
+             "--user-data-dir=%s" % self.folder, "about:blank"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        marker = self.folder / "DevToolsActivePort"
+        eventually(lambda: marker.exists() and marker.read_text().count("\n") >= 1, 40, "the browser is up")
+        self.port = int(marker.read_text().split("\n")[0])
+        page = eventually(lambda: [one for one in ask(self.port, target="/json", host="localhost").json() if one["type"] == "page"], 20)[0]
+        self.socket = connect(page["webSocketDebuggerUrl"], max_size=None)
+        self.number, self.console = 0, []
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(domain + ".enable")
+
+    def call(self, method, **parameters):
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self.socket.recv(20))
+            if message.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
+                self.console.append(json.dumps(message["params"]))
+            if message.get("id") == self.number:
+                assert "error" not in message, message
+                return message["result"]
+
+    def script(self, source):
+        result = self.call("Runtime.evaluate", expression=source, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    def go(self, url):
+        self.call("Page.navigate", url=url)
+        eventually(lambda: self.script("document.readyState === 'complete' && location.href !== 'about:blank'"), 20)
+
+    @property
+    def text(self):
+        return self.script("document.body.innerText")
+
+    def press(self, words):
+        found = self.script("""(() => { const one = [...document.querySelectorAll('button, a, input[type=submit], input[type=button]')]
+            .find(e => /%s/i.test(e.innerText || e.value)); if (one) one.click(); return !!one })()""" % words)
+        assert found, "no button for /%s/" % words
+
+    def close(self):
+        self.socket.close()
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    one = Browser()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def page(proxy, browser):
+    one = proxy(DEMO, env={"TOKEN": SECRET})
+    browser.console.clear()
+    browser.go("http://127.0.0.1:%d/" % one.port)
+    yield browser
+    assert not browser.console, browser.console
+    assert SECRET not in browser.script("document.documentElement.outerHTML")
+
+
+def test_the_injected_headers_are_shown_and_marked(page):
+    assert "shown-value" in page.text and "X-Env" in page.text and "Authorization" in page.text
+    marked = page.script("""[...document.querySelectorAll('.injected')].map(e => e.innerText).join('\\n')""")
+    assert "Authorization" in marked and "X-Env" in marked and "User-Agent" not in marked
+
+
+def test_the_secret_is_masked_on_the_page_and_its_source_is_named(page):
+    assert SECRET not in page.text and "${env:TOKEN}" in page.text
+
+
+def test_what_the_client_sent_is_never_run_as_html(proxy, browser):
+    one = proxy(DEMO, env={"TOKEN": SECRET})
+    browser.go("http://127.0.0.1:%d/%%3Cscript%%3Ewindow.pwned=1%%3C/script%%3E?<img%%20src=x%%20onerror=window.pwned=1>" % one.port)
+    assert browser.script("window.pwned === undefined")
+    answer = one.ask(target="/?<script>alert(1)</script>", headers={"X-Evil": "<script>alert(1)</script>"})
+    assert "<script>alert(1)" not in answer.text
+
+
+@pytest.mark.parametrize("words, result", [("redirect", r"redirect|200|followed"), ("stream|event|SSE", r"event|tick|\b3\b"),
+                                           ("upload", r"\b[\d,. ]+ ?(bytes|octets|KiB|MiB|B)\b"), ("websocket", r"echo|hello|pong|open")])
+def test_a_button_of_the_demo_page_does_what_it_says(page, words, result):
+    before = page.text
+    page.press(words)
+    eventually(lambda: page.text != before and re.search(result, page.text[len(os.path.commonprefix([before, page.text])):], re.I), 15,
+               "something happens on the page")
+    assert not re.search(r"\b(failed|error|undefined|NaN)\b", page.text, re.I), page.text
+
+
+def test_the_page_fits_a_phone(page):
+    page.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
+    try:
+        eventually(lambda: page.script("window.innerWidth") == 360)
+        assert page.script("document.documentElement.scrollWidth <= 360"), "the page scrolls sideways"
+    finally:
+        page.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_the_demo_origin_answers_programs_with_json_or_text(proxy):
+    one = proxy(DEMO, env={"TOKEN": SECRET})
+    told = one.ask(target="/x", headers={"Accept": "application/json"})
+    assert told.get("content-type").startswith("application/json") and SECRET not in told.text
+    assert "shown-value" in json.dumps(told.json())
+
+
+def test_the_shipped_configuration_serves_the_demo_page(proxy, browser):
+    from harness import ROOT
+    text = (ROOT / "config.yaml").read_text()
+    port = free_port()
+    one = proxy(None, arguments=["-c", str(ROOT / "config.yaml"), "--listen", "127.0.0.1:%d" % port], LISTEN=port)
+    browser.go("http://127.0.0.1:%d/" % port)
+    assert browser.script("document.querySelectorAll('.injected').length") >= 1
+    assert "http://127.0.0.1:%d" % port in one.log(), "the address to open is printed"
+    assert len(text.splitlines()) > 15

@@ -1,0 +1,264 @@
+"""Changes while traffic runs: a new configuration, a new secret. Nothing is dropped, nothing half applied."""
+import os, signal, threading
+from pathlib import Path
+
+import pytest
+from websockets.sync.client import connect
+from websockets.sync.server import serve
+
+from harness import Client, Gone, eventually, replace_file, reply
+
+CONFIG = """
+listen: 127.0.0.1:@LISTEN@
+upstream: http://127.0.0.1:@ORIGIN@
+request: {set: {X-Version: "@VERSION@"}}
+workers: 2
+"""
+FILE = """
+listen: 127.0.0.1:@LISTEN@
+upstream: http://127.0.0.1:@ORIGIN@
+request: {set: {Authorization: "Bearer ${file:@SECRET@}"}}
+"""
+
+
+def version(request, wire):
+    for _ in wire.pieces(request):
+        pass
+    reply(wire, request.get("x-version", ""))
+
+
+def at_version(one, number):
+    one.texts["VERSION"] = number
+    one.write(CONFIG)
+
+
+def reload_by_signal(one):
+    one.signal(signal.SIGHUP)
+
+
+def reload_by_command(one):
+    done = one.run("reload", "-c", str(one.config))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("reload", [reload_by_signal, reload_by_command])
+def test_twenty_reloads_under_load_fail_no_request(proxy, origin, reload):
+    one = proxy(CONFIG, ORIGIN=origin(version).port, VERSION=0)
+    stop, failures, answered, highest = threading.Event(), [], [0] * 6, [0]
+
+    def load(number):
+        client = None
+        try:
+            while not stop.is_set():
+                client = client or one.client()
+                answer = client.ask("POST", "/", b"x" * 2000)
+                if answer.status != 200:
+                    failures.append(repr(answer))
+                highest[0] = max(highest[0], int(answer.text))
+                answered[number] += 1
+                if (answer.get("connection") or "").lower() == "close" or number % 2 and answered[number] % 50 == 0:
+                    client.close()
+                    client = None
+        except (OSError, Gone) as error:
+            failures.append("%s after %d" % (error, answered[number]))
+
+    threads = [threading.Thread(target=load, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(1, 21):
+            at_version(one, number)
+            reload(one)
+            eventually(lambda: highest[0] >= number or failures, 10, "version %d in force: %s" % (number, one.log()[-500:]))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(20)
+    assert not failures and min(answered) > 20
+    assert one.ask(target="/").text == "20"
+
+
+def test_running_requests_and_tunnels_outlive_a_reload(proxy, origin):
+    go, started = threading.Event(), threading.Event()
+
+    def slow(request, wire):
+        if request.target == "/slow":
+            wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
+            started.set()
+            go.wait(20)
+            wire.send("3\r\ntwo\r\n0\r\n\r\n")
+        elif request.get("upgrade"):
+            wire.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+            while True:
+                wire.send(wire.take(4))
+        else:
+            version(request, wire)
+
+    one = proxy(CONFIG, ORIGIN=origin(slow).port, VERSION=1)
+    with one.client() as running, one.client() as tunnel:
+        running.request(target="/slow")
+        assert started.wait(10)
+        tunnel.request(target="/ws", headers={"Connection": "Upgrade", "Upgrade": "websocket"})
+        assert tunnel.response().status == 101
+        at_version(one, 2)
+        one.signal(signal.SIGHUP)
+        eventually(lambda: one.ask().text == "2")
+        tunnel.send(b"ping")
+        assert tunnel.take(4) == b"ping"
+        go.set()
+        assert running.response().text == "onetwo"
+
+
+@pytest.mark.parametrize("bad", ["listen: [\n", "upstrem: http://127.0.0.1:1\n", "listen: 127.0.0.1:@LISTEN@\nupstream: 7\n", ""])
+def test_a_bad_file_changes_nothing_and_says_why(proxy, origin, bad):
+    one = proxy(CONFIG, ORIGIN=origin(version).port, VERSION=1)
+    one.write(bad)
+    one.signal(signal.SIGHUP)
+    eventually(lambda: "config.yaml" in one.log(), 10, "the log says why")
+    assert one.ask().text == "1"
+    done = one.run("reload", "-c", str(one.config))
+    assert done.returncode != 0 and "config.yaml" in done.stdout + done.stderr
+    assert one.ask().text == "1"
+    at_version(one, 2)
+    one.signal(signal.SIGHUP)
+    eventually(lambda: one.ask().text == "2", 10, "a good file takes effect afterwards")
+
+
+def test_watch_takes_up_a_changed_file_by_itself(proxy, origin):
+    one = proxy(CONFIG, ORIGIN=origin(version).port, VERSION=1, arguments=["--watch"])
+    assert one.ask().text == "1"
+    at_version(one, 2)
+    eventually(lambda: one.ask().text == "2")
+    one.config.write_text(one.fill(CONFIG.replace("@VERSION@", "3")))  # written in place
+    eventually(lambda: one.ask().text == "3")
+
+
+def test_a_reload_may_move_the_listener(proxy, origin):
+    source = origin(version)
+    one = proxy(CONFIG, ORIGIN=source.port, VERSION=1)
+    old = one.port
+    with one.client() as client:
+        assert client.ask().text == "1"
+        from harness import free_port
+        one.texts["LISTEN"] = one.listen = free_port()
+        at_version(one, 2)
+        one.signal(signal.SIGHUP)
+        eventually(one.listens)
+        assert one.ask().text == "2"
+
+        def refused():
+            try:
+                Client(old, 1).close()
+                return False
+            except ConnectionRefusedError:
+                return True
+
+        eventually(refused, 10, "the old address is given up")
+
+
+# --- Secrets ------------------------------------------------------------------
+
+def authorization(request, wire):
+    reply(wire, request.get("authorization", "none"))
+
+
+def test_a_secret_file_replaced_by_rename_is_in_force_within_a_second(proxy, origin):
+    one = proxy(FILE, ORIGIN=origin(authorization).port, SECRET="token", files={"token": "first\n"})
+    with one.client() as client:
+        assert client.ask().text == "Bearer first"
+        for number in range(5):
+            replace_file(one.folder / "token", "value-%d\n" % number)
+            eventually(lambda: client.ask().text == "Bearer value-%d" % number, 1.0)
+    assert "value-" not in one.log()
+
+
+def test_a_secret_file_written_in_place_is_in_force_within_a_second(proxy, origin):
+    one = proxy(FILE, ORIGIN=origin(authorization).port, SECRET="token", files={"token": "first\n"})
+    with one.client() as client:
+        assert client.ask().text == "Bearer first"
+        (one.folder / "token").write_text("second\n")
+        eventually(lambda: client.ask().text == "Bearer second", 1.0)
+
+
+def publish(volume, name, files):
+    """What Kubernetes does: a new folder, then one rename of the `..data` symlink."""
+    folder = volume / name
+    folder.mkdir()
+    for key, text in files.items():
+        (folder / key).write_text(text)
+        if not (volume / key).is_symlink():
+            (volume / key).symlink_to("..data/" + key)
+    (volume / "..data_tmp").symlink_to(name)
+    os.replace(volume / "..data_tmp", volume / "..data")
+
+
+def test_a_kubernetes_secret_volume_is_in_force_within_a_second_of_its_swap(proxy, origin):
+    one = proxy(FILE, ORIGIN=origin(authorization).port, SECRET="volume/token", run=False)
+    volume = one.folder / "volume"
+    volume.mkdir()
+    publish(volume, "..2025_01", {"token": "first"})
+    one.start()
+    with one.client() as client:
+        assert client.ask().text == "Bearer first"
+        for number in range(2, 6):
+            publish(volume, "..2025_%02d" % number, {"token": "swap-%d" % number})
+            eventually(lambda: client.ask().text == "Bearer swap-%d" % number, 1.0)
+
+
+def test_the_last_good_value_stays_when_the_file_is_gone_or_illegal(proxy, origin):
+    one = proxy(FILE, ORIGIN=origin(authorization).port, SECRET="token", files={"token": "first\n"})
+    path = one.folder / "token"
+    with one.client() as client:
+        assert client.ask().text == "Bearer first"
+        logged = len(one.log())
+        path.unlink()
+        eventually(lambda: "token" in one.log()[logged:], 10, "the loss is logged")
+        assert client.ask().text == "Bearer first"
+        path.write_text("again")
+        eventually(lambda: client.ask().text == "Bearer again", 2.0)
+        logged = len(one.log())
+        replace_file(path, "two\nlines")
+        eventually(lambda: "token" in one.log()[logged:], 10, "the illegal value is logged")
+        assert client.ask().text == "Bearer again"
+        replace_file(path, "good")
+        eventually(lambda: client.ask().text == "Bearer good", 2.0)
+    assert "two" not in one.log()[logged:].replace("two lines", "") or "lines" not in one.log()[logged:]
+
+
+def test_rotation_under_load_sends_only_old_or_new_and_never_anything_between(proxy, origin):
+    one = proxy(FILE, ORIGIN=origin(authorization).port, SECRET="token", files={"token": "0" * 2000})
+    stop, seen, failures = threading.Event(), set(), []
+
+    def load():
+        try:
+            with one.client() as client:
+                while not stop.is_set():
+                    seen.add(client.ask().text)
+        except (OSError, Gone) as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for digit in "123456789":
+            replace_file(one.folder / "token", digit * 2000)
+            eventually(lambda: "Bearer " + digit * 2000 in seen or failures, 2.0)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(10)
+    assert not failures and seen == {"Bearer " + digit * 2000 for digit in "0123456789"}
+
+
+def test_a_changed_url_list_takes_effect_without_a_reload(proxy, origin):
+    one = proxy("""
+listen: 127.0.0.1:@LISTEN@
+upstream: http://127.0.0.1:@ORIGIN@
+rules:
+  - {name: blocked, match: {url_list: blocked.txt}, block: {status: 403}}
+  - {name: all, proxy: {upstream: default}}
+""", ORIGIN=origin(version).port, files={"blocked.txt": "/ads/**\n"})
+    assert one.ask(target="/ads/1.js").status == 403 and one.ask(target="/pixel").status == 200
+    replace_file(one.folder / "blocked.txt", "/pixel\n")
+    eventually(lambda: one.ask(target="/pixel").status == 403 and one.ask(target="/ads/1.js").status == 200)
