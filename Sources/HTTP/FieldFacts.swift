@@ -44,6 +44,10 @@ struct FieldFacts {
     }
 
     private mutating func noteConnection(_ value: Span<UInt8>) {
+        if HTTP1.equalsIgnoringCase(value, "keep-alive") {  // what most send, and nothing else
+            connectionKeepsAlive = true
+            return
+        }
         var options = ListCursor()
         while let option = options.next(in: value) {
             let name = value.extracting(option)

@@ -20,8 +20,12 @@ extension HTTP1 {
             return nil
         }
         var facts = FieldFacts()
-        let end = try parseFields(
-            window, from: fields, kind: .request, limit: limits.headerCount, into: &head.lines, facts: &facts)
+        var end: Int?
+        let capacity = lineCapacity(window, limit: limits.headerCount)
+        try head.lines.append(addingCapacity: capacity) { lines throws(HTTPError) in
+            end = try parseFields(
+                window, from: fields, kind: .request, limit: limits.headerCount, into: &lines, facts: &facts)
+        }
         guard let end else {
             if isFull { throw .headerTooLarge }
             return nil

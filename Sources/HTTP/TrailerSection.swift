@@ -17,8 +17,12 @@ package final class TrailerSection {
     func parse(_ limits: HeadLimits) throws(HTTPError) {
         bytes.append("\r\n")
         var facts = FieldFacts()
-        let end = try HTTP1.parseFields(
-            bytes.span, from: 0, kind: .trailer, limit: limits.headerCount, into: &lines, facts: &facts)
+        var end: Int?
+        let capacity = HTTP1.lineCapacity(bytes.span, limit: limits.headerCount)
+        try lines.append(addingCapacity: capacity) { lines throws(HTTPError) in
+            end = try HTTP1.parseFields(
+                bytes.span, from: 0, kind: .trailer, limit: limits.headerCount, into: &lines, facts: &facts)
+        }
         guard end == bytes.count else { throw .malformed }
     }
 }
