@@ -78,7 +78,8 @@ extension HTTP1 {
         return fold(octets) & used
     }
 
-    /// Makes letters lower case. Of the other tchars, it makes none one of those that our names are of: letters, digits, hyphen.
+    /// Makes letters lower case. Of the other tchars, it makes none one of those that our names are of: letters, digits,
+    /// hyphen.
     @inline(always) private static func fold(_ octets: UInt64) -> UInt64 { octets | 0x2020_2020_2020_2020 }
 
     /// The word that ``shortName(_:_:_:)`` is for this name, which must be lower case and shorter than eight octets.
@@ -92,7 +93,8 @@ extension HTTP1 {
         return octets
     }
 
-    /// Compares as many octets as `text` has, which must be lower case and at least eight; the caller has checked that they are there.
+    /// Compares as many octets as `text` has, which must be lower case and at least eight; the caller has checked that they
+    /// are there.
     ///
     /// SAFETY: `text` is a literal that has a pointer and at least as many octets as are loaded from it, by its own count.
     /// Inlined, its words are constants.

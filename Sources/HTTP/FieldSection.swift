@@ -28,8 +28,8 @@ enum FieldSectionKind {
 extension HTTP1 {
     /// Parses field lines up to and including the empty line that ends them (RFC 9112 section 5); nil: it is not there yet.
     ///
-    /// Ranges in `lines`, which has room for ``lineCapacity``, count from the start of `bytes`. Bare CR or LF, obs-fold, white space before the colon of a request,
-    /// names that are not tokens, and control characters in values are malformed.
+    /// Ranges in `lines`, which has room for ``lineCapacity``, count from the start of `bytes`. Bare CR or LF, obs-fold,
+    /// white space before the colon of a request, names that are not tokens, and control characters in values are malformed.
     @inline(always)
     static func parseFields(
         _ bytes: Span<UInt8>, from start: Int, kind: FieldSectionKind, limit: Int,

@@ -1,9 +1,9 @@
 extension HTTP1 {
     /// Parses the head of a request at the front of `input` (RFC 9112 sections 2 to 6).
     ///
-    /// Returns how much of the input it takes, and leaves the head in `head`: its bytes from the request line to the empty line,
-    /// inclusive, with all ranges relative to them. Returns nil when more bytes are needed. After nil or an error the head's
-    /// content means nothing. One empty line before the request line is skipped and counted (section 2.2).
+    /// Returns how much of the input it takes, and leaves the head in `head`: its bytes from the request line to the empty
+    /// line, inclusive, with all ranges relative to them. Returns nil when more bytes are needed. After nil or an error the
+    /// head's content means nothing. One empty line before the request line is skipped and counted (section 2.2).
     ///
     /// The limits hold from the first byte on: a request line that passes them without an end is `uriTooLong`, anything else
     /// `headerTooLarge`.

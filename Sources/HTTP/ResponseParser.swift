@@ -33,7 +33,8 @@ extension HTTP1 {
         return end
     }
 
-    /// HTTP-version SP status-code SP [ reason-phrase ] CRLF (section 4), and the same without the second space, which many send.
+    /// HTTP-version SP status-code SP [ reason-phrase ] CRLF (section 4), and the same without the second space, which many
+    /// send.
     @inline(always)
     private static func parseStatusLine(_ bytes: Span<UInt8>, into head: ResponseHead) throws(HTTPError) -> Int? {
         let version = try parseVersion(bytes, at: 0)

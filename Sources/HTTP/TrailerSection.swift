@@ -1,7 +1,7 @@
 /// The fields behind the content of a message (RFC 9112 section 7.1.2), in a buffer of their own and reused for the next.
 ///
-/// They are well-formed and no more: which of them may pass, and that none of them is ever taken for a header field, is Policy's
-/// work (RFC 9110 section 6.5.1). Ranges point into ``bytes``.
+/// They are well-formed and no more: which of them may pass, and that none of them is ever taken for a header field, is
+/// Policy's work (RFC 9110 section 6.5.1). Ranges point into ``bytes``.
 package final class TrailerSection {
     package let bytes = ByteBuffer(capacity: 64)
     package internal(set) var lines: [FieldLine] = []

@@ -1,12 +1,13 @@
 /// Finds the end of a run of octets, eight at a time in the lanes of a word.
 ///
-/// A lane's high bit says that its octet may end the run. A borrow or carry from the lane below can set it where nothing ends, but
-/// never clears it, so the octet of the lowest bit is looked at, and the scan goes on behind it when it was nothing. SIMD masks are not used: this toolchain does not vectorise
-/// them, and a comparison then costs a hundred times what a word does.
+/// A lane's high bit says that its octet may end the run. A borrow or carry from the lane below can set it where nothing
+/// ends, but never clears it, so the octet of the lowest bit is looked at, and the scan goes on behind it when it was
+/// nothing. SIMD masks are not used: this toolchain does not vectorise them, and a comparison then costs a hundred times what
+/// a word does.
 ///
-/// SAFETY: octets are loaded as integers, for which every bit pattern is valid. `word` leaves the check that all eight lie within
-/// the span to `RawSpan`. The scans check `start` once; from there `position` only grows, and each load stands under a comparison
-/// of it with an end that is no more than the span's count.
+/// SAFETY: octets are loaded as integers, for which every bit pattern is valid. `word` leaves the check that all eight lie
+/// within the span to `RawSpan`. The scans check `start` once; from there `position` only grows, and each load stands under a
+/// comparison of it with an end that is no more than the span's count.
 enum WordScan {
     @inline(always) private static var ones: UInt64 { 0x0101_0101_0101_0101 }
     @inline(always) private static var highs: UInt64 { 0x8080_8080_8080_8080 }

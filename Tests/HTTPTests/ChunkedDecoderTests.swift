@@ -53,8 +53,9 @@ struct Decoded: Equatable {
 struct ChunkedDecoderTests {
     @Test(arguments: [
         ("0\r\n\r\n", ""), ("5\r\nhello\r\n0\r\n\r\n", "hello"), ("0000000005\r\nhello\r\n0\r\n\r\n", "hello"),
-        ("A\r\n0123456789\r\n000\r\n\r\n", "0123456789"), ("a\r\n0123456789\r\n0\r\n\r\n", "0123456789"), ("1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", "hi"),
-        ("00000000000000000000000000000001\r\nx\r\n0\r\n\r\n", "x"), ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n"),
+        ("A\r\n0123456789\r\n000\r\n\r\n", "0123456789"), ("a\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
+        ("1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", "hi"),
+        ("00000000000000000000000000000001\r\nx\r\n0\r\n\r\n", "x"), ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n")
     ])
     func contents(message: String, content: String) {
         let decoded = Decoded(Array((message + "GET /next").utf8))
@@ -66,7 +67,8 @@ struct ChunkedDecoderTests {
 
     /// Cases FR-13b: extensions are checked and dropped.
     @Test(arguments: [
-        ";a", ";a=b", ";a=\"q\"", ";a=b;c", " ;a", "\t ; \ta\t = \tb ;c", ";a=\"\"", ";a=\"x;y=\\\"z\\\\\"", ";a=\"\u{e9}\t\"", ";a=\"q\" ;b", ";a ;b", ";a=b ; c=d",
+        ";a", ";a=b", ";a=\"q\"", ";a=b;c", " ;a", "\t ; \ta\t = \tb ;c", ";a=\"\"", ";a=\"x;y=\\\"z\\\\\"", ";a=\"\u{e9}\t\"",
+        ";a=\"q\" ;b", ";a ;b", ";a=b ; c=d"
     ])
     func extensions(text: String) {
         let decoded = Decoded(Array("5\(text)\r\nhello\r\n0\(text)\r\n\r\n".utf8))
@@ -76,14 +78,21 @@ struct ChunkedDecoderTests {
     }
 
     @Test(arguments: [
-        "\r\n", "x\r\n", "-5\r\nhello\r\n", "+5\r\nhello\r\n", "0x5\r\nhello\r\n", " 5\r\nhello\r\n", "5\nhello\r\n", "5\r\rhello", "5 \r\nhello\r\n", "5\t\r\nhello",
-        "5\r\nhelloXX0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r0\r\n\r\n", "5\r\nhello0\r\n\r\n", "1these-bytes\r\nZ\r\n0\r\n\r\n",
-        "ffffffffffffffff0\r\nhello", "10000000000000005\r\nhello", "8000000000000000\r\nhello", "000000000000000000000000000000001\r\nx",
-        "5;a=\"x\r\nY\"\r\nhello", "5;a\nX\r\nhello", "5;a\rX\r\nhello", "5;\r\nhello", "5;=b\r\nhello", "5;a=\r\nhello", "5;a=b=c\r\nhello", "5;a b\r\nhello",
-        "5;a=\"b\r\nhello", "5;a=\"b\"c\r\nhello", "5;a \r\nhello", "5;a=b \r\nhello", "5;a=\"b\" \r\nhello", "5; \r\nhello", "5a;,\r\nhello", "5;a=\u{0}\r\nhello",
-        "5;a=\"\u{1}\"\r\nhello", "5;a=\"\\\r\n\"\r\nhello", "5;\u{e9}\r\nhello", "5;a=\"\\\u{7f}\"\r\nhello", "5,\r\nhello", "5=\r\nhello", "5 a\r\nhello",
-        "0\r\nX\r\n\r\n", "0\r\n X: y\r\n\r\n", "0\r\nX: y\r\n folded\r\n\r\n", "0\r\nX : y\r\n\r\n", "0\r\nX: a\rb\r\n\r\n", "0\r\nX: a\nY: b\r\n\r\n",
-        "0\r\nX: \u{0}\r\n\r\n", "0\r\n: y\r\n\r\n", "0\r\n\n", "0\r\n\rX", "0\n\r\n", "0\r\nX: y\n\r\n", "0\r\nX: y\r\r\n",
+        "\r\n", "x\r\n", "-5\r\nhello\r\n", "+5\r\nhello\r\n", "0x5\r\nhello\r\n", " 5\r\nhello\r\n", "5\nhello\r\n",
+        "5\r\rhello", "5 \r\nhello\r\n", "5\t\r\nhello",
+        "5\r\nhelloXX0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r0\r\n\r\n", "5\r\nhello0\r\n\r\n",
+        "1these-bytes\r\nZ\r\n0\r\n\r\n",
+        "ffffffffffffffff0\r\nhello", "10000000000000005\r\nhello", "8000000000000000\r\nhello",
+        "000000000000000000000000000000001\r\nx",
+        "5;a=\"x\r\nY\"\r\nhello", "5;a\nX\r\nhello", "5;a\rX\r\nhello", "5;\r\nhello", "5;=b\r\nhello", "5;a=\r\nhello",
+        "5;a=b=c\r\nhello", "5;a b\r\nhello",
+        "5;a=\"b\r\nhello", "5;a=\"b\"c\r\nhello", "5;a \r\nhello", "5;a=b \r\nhello", "5;a=\"b\" \r\nhello", "5; \r\nhello",
+        "5a;,\r\nhello", "5;a=\u{0}\r\nhello",
+        "5;a=\"\u{1}\"\r\nhello", "5;a=\"\\\r\n\"\r\nhello", "5;\u{e9}\r\nhello", "5;a=\"\\\u{7f}\"\r\nhello", "5,\r\nhello",
+        "5=\r\nhello", "5 a\r\nhello",
+        "0\r\nX\r\n\r\n", "0\r\n X: y\r\n\r\n", "0\r\nX: y\r\n folded\r\n\r\n", "0\r\nX : y\r\n\r\n", "0\r\nX: a\rb\r\n\r\n",
+        "0\r\nX: a\nY: b\r\n\r\n",
+        "0\r\nX: \u{0}\r\n\r\n", "0\r\n: y\r\n\r\n", "0\r\n\n", "0\r\n\rX", "0\n\r\n", "0\r\nX: y\n\r\n", "0\r\nX: y\r\r\n"
     ])
     func malformed(message: String) {
         for step in [Int.max, 1, 2, 3] {

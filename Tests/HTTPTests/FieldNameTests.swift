@@ -3,16 +3,21 @@ import Testing
 
 struct FieldNameTests {
     @Test(arguments: [
-        ("Host", FieldID.host), ("Connection", .connection), ("Content-Length", .contentLength), ("Transfer-Encoding", .transferEncoding),
-        ("TE", .te), ("Trailer", .trailer), ("Upgrade", .upgrade), ("Keep-Alive", .keepAlive), ("Proxy-Connection", .proxyConnection),
-        ("Proxy-Authorization", .proxyAuthorization), ("Proxy-Authenticate", .proxyAuthenticate), ("Expect", .expect), ("Via", .via),
-        ("CDN-Loop", .cdnLoop), ("HTTP2-Settings", .http2Settings), ("Forwarded", .forwarded), ("X-Forwarded-For", .xForwardedFor),
+        ("Host", FieldID.host), ("Connection", .connection), ("Content-Length", .contentLength),
+        ("Transfer-Encoding", .transferEncoding),
+        ("TE", .te), ("Trailer", .trailer), ("Upgrade", .upgrade), ("Keep-Alive", .keepAlive),
+        ("Proxy-Connection", .proxyConnection),
+        ("Proxy-Authorization", .proxyAuthorization), ("Proxy-Authenticate", .proxyAuthenticate), ("Expect", .expect),
+        ("Via", .via),
+        ("CDN-Loop", .cdnLoop), ("HTTP2-Settings", .http2Settings), ("Forwarded", .forwarded),
+        ("X-Forwarded-For", .xForwardedFor),
         ("X-Forwarded-Host", .xForwardedHost), ("X-Forwarded-Proto", .xForwardedProto), ("X-Forwarded-Port", .xForwardedPort),
         ("X-Real-IP", .xRealIP), ("X-Request-Id", .xRequestID), ("Authorization", .authorization), ("Cookie", .cookie),
         ("Set-Cookie", .setCookie), ("Location", .location), ("Content-Location", .contentLocation), ("Refresh", .refresh),
-        ("Cache-Control", .cacheControl), ("Content-Type", .contentType), ("Accept", .accept), ("Date", .date), ("Server", .server),
+        ("Cache-Control", .cacheControl), ("Content-Type", .contentType), ("Accept", .accept), ("Date", .date),
+        ("Server", .server),
         ("Content-Encoding", .contentEncoding), ("Referer", .referer), ("Origin", .origin), ("Sec-Fetch-Dest", .secFetchDest),
-        ("Pragma", .pragma), ("Max-Forwards", .maxForwards),
+        ("Pragma", .pragma), ("Max-Forwards", .maxForwards)
     ])
     func names(name: String, id: FieldID) {
         for spelling in [name, name.lowercased(), name.uppercased()] {
@@ -27,14 +32,17 @@ struct FieldNameTests {
     }
 
     @Test(arguments: [
-        "X-Forwarded-Prefix", "x-forwarded-user", "X-FORWARDED-", "X-Original-URL", "x-original-uri", "X-Forwarded-Fo", "X-Forwarded-Ports",
-        "X-Forwarded-Access-Token",
+        "X-Forwarded-Prefix", "x-forwarded-user", "X-FORWARDED-", "X-Original-URL", "x-original-uri", "X-Forwarded-Fo",
+        "X-Forwarded-Ports",
+        "X-Forwarded-Access-Token"
     ])
     func forwardedFamily(name: String) {
         #expect(fieldID(name) == .xForwardedOther)
     }
 
-    @Test(arguments: ["", "a", "X-Forwarded", "X_Forwarded_For", "X-Origin-Al", "Hos~", "User-Agent", "Accept-Encoding", "VIA^", "e"])
+    @Test(arguments: [
+        "", "a", "X-Forwarded", "X_Forwarded_For", "X-Origin-Al", "Hos~", "User-Agent", "Accept-Encoding", "VIA^", "e"
+    ])
     func others(name: String) {
         #expect(fieldID(name) == .other)
     }

@@ -4,7 +4,8 @@ import Testing
 /// The bounds on heads, and which of them answers first; the cases LM-01 to LM-03.
 struct HeadLimitTests {
     private func get(target: Int, padding: Int = 0) -> String {
-        "GET /" + String(repeating: "a", count: target - 1) + " HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "b", count: padding) + "\r\n\r\n"
+        "GET /" + String(repeating: "a", count: target - 1) + " HTTP/1.1\r\nHost: a\r\nX: "
+            + String(repeating: "b", count: padding) + "\r\n\r\n"
     }
 
     @Test func targetsAreBounded() {
