@@ -96,7 +96,7 @@ struct EditPlanPropertyTests {
     /// Random rules and lines; every third time the send goes elsewhere, so that lines with secrets are not there.
     @Test func thePlanEqualsTheVerbsInOrder() throws {
         var random = TestRandom(state: 42)
-        for round in 0..<6_000 {
+        for round in 0..<2_000 {
             let count = Int.random(in: 1...4, using: &random)
             let definitions = (0..<count).map { randomRule($0, isLast: $0 == count - 1, &random) }
             let rules = RuleFixture.rules(definitions, secrets: ["s3", "lost"])
