@@ -82,6 +82,23 @@ package final class CanonicalRequest {
         getToken.append("GET")
     }
 
+    /// Forgets a request whose head could not be read, so that nothing of the one before is taken for it.
+    package func reset() {
+        head.reset()
+        method = .get
+        target.clear()
+        pathLength = 0
+        pathExtension = .empty
+        authority.clear()
+        hostLength = 0
+        port = nil
+        clientAddress = nil
+        clientAddressText.clear()
+        externalAuthority.clear()
+        leavesCredentialsBehind = false
+        isHop = false
+    }
+
     package func isDropped(_ line: Int) -> Bool {
         line >= droppedLines.count * 64 || droppedLines[line >> 6] >> UInt64(line & 63) & 1 == 1
     }
