@@ -31,7 +31,8 @@ struct SignalsTests {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         close(ends[0])
-        #expect([UInt8](repeating: 0, count: 1).withUnsafeBytes { FileSystemCalls.write(ends[1], $0) } == .failed(EPIPE))
+        #expect(
+            [UInt8](repeating: 0, count: 1).withUnsafeBytes { FileSystemCalls.write(ends[1], $0) } == .failed(EPIPE))
         close(ends[1])
     }
 }

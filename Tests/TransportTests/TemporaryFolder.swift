@@ -7,7 +7,8 @@ final class TemporaryFolder {
 
     init() throws {
         var template = Array("/tmp/transport-tests-XXXXXX".utf8CString)
-        path = try #require(template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
+        path = try #require(
+            template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
     }
 
     deinit { _ = Self.run("rm", ["-rf", path]) }
