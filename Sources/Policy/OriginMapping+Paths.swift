@@ -41,8 +41,8 @@ package final class PathMapping: Sendable {
 
     /// Appends the Path of a cookie as the client needs it: one that contains all that the client reaches becomes all of it.
     func appendClientCookiePath(_ path: Span<UInt8>, to out: ByteBuffer) -> Bool {
-        let isRoot = path.count == 1 && path[0] == UInt8(ascii: "/")
-        if isRoot || containsAdded(path) {
+        guard !path.isEmpty, path[0] == UInt8(ascii: "/") else { return false }
+        if path.count == 1 || containsAdded(path) {
             if stripped.isEmpty { out.append(UInt8(ascii: "/")) }
             out.append(stripped)
             return true
@@ -56,7 +56,6 @@ package final class PathMapping: Sendable {
     }
 
     private func containsAdded(_ path: Span<UInt8>) -> Bool {
-        if path.isEmpty { return false }
         let endsInSlash = path[path.count - 1] == UInt8(ascii: "/")
         let prefix = path.extracting(0..<(endsInSlash ? path.count - 1 : path.count))
         let whole = added

@@ -113,6 +113,10 @@ extension CanonicalRequest {
     }
 }
 
+extension ResolvedURL {
+    func resolve(location: String, against base: CanonicalRequest) -> Bool { resolve(bytes(location), against: base) }
+}
+
 /// Numbers that look random and are the same in each run.
 struct SplitMix {
     var state: UInt64
