@@ -2,11 +2,11 @@ package import HTTP
 
 /// Writes what an upstream is told of the request's way: the forwarded family, Via and CDN-Loop, as one unit.
 ///
-/// The client's own lines of these names never go out. What a trusted proxy said is continued, what anybody else said is
-/// forgotten.
+/// The client's own lines of these names never go out. What a trusted proxy said is continued, what anybody else said
+/// is forgotten.
 package enum ForwardedWriter {
-    /// Appends field lines. `request` is the client's canonical request, also when a hop is being sent; `instance` is this
-    /// proxy's name without `authproxy-`.
+    /// Appends field lines. `request` is the client's canonical request, also when a hop is being sent; `instance` is
+    /// this proxy's name without `authproxy-`.
     package static func append(
         _ request: CanonicalRequest, client: ClientFacts, instance: Span<UInt8>, to out: ByteBuffer
     ) {

@@ -4,9 +4,12 @@ import Testing
 
 @Suite struct CanonicalRequestTests {
     @Test(arguments: [
-        ("/a?b/../c//d", "/a?b/../c//d", "/a", "b/../c//d"), ("/api/queues/%2F/get?x=%2f", "/api/queues/%2F/get?x=%2f", "/api/queues/%2F/get", "x=%2f"),
-        ("/q?u=http://x.test//y//", "/q?u=http://x.test//y//", "/q", "u=http://x.test//y//"), ("/a?", "/a?", "/a", ""), ("/a??", "/a??", "/a", "?"),
-        ("/a?%zz\\é", "/a?%zz\\é", "/a", "%zz\\é"), ("http://b.test/p?q", "/p?q", "/p", "q"), ("http://b.test", "/", "/", ""),
+        ("/a?b/../c//d", "/a?b/../c//d", "/a", "b/../c//d"),
+        ("/api/queues/%2F/get?x=%2f", "/api/queues/%2F/get?x=%2f", "/api/queues/%2F/get", "x=%2f"),
+        ("/q?u=http://x.test//y//", "/q?u=http://x.test//y//", "/q", "u=http://x.test//y//"), ("/a?", "/a?", "/a", ""),
+        ("/a??", "/a??", "/a", "?"),
+        ("/a?%zz\\é", "/a?%zz\\é", "/a", "%zz\\é"), ("http://b.test/p?q", "/p?q", "/p", "q"),
+        ("http://b.test", "/", "/", ""),
         ("HTTPS://B.test:444?x", "/?x", "/", "x"), ("http://b.test//x/../y", "/y", "/y", ""),
     ])
     func target(_ source: String, _ expected: String, _ path: String, _ query: String) throws {
@@ -17,7 +20,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "/a#b", "/x?y#z", "/#", "/a?b c", "/a?\u{1}", "*", "a", "ftp://a.test/", "http:/a", "http:a", "http://", "http:///x", "http://u@a.test/",
+        "/a#b", "/x?y#z", "/#", "/a?b c", "/a?\u{1}", "*", "a", "ftp://a.test/", "http:/a", "http:a", "http://",
+        "http:///x", "http://u@a.test/",
         "http://a.test:x/", "http://a.test#x", "a.test:443", "//", "http://a.test\\b/", "?x", "",
     ])
     func refusedTarget(_ source: String) {
@@ -89,9 +93,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Via: 1.1 authproxy-me", true), ("Via: 1.1 front, 1.1 authproxy-me (x)", true), ("Via: HTTP/1.1  AUTHPROXY-ME", true),
-        ("CDN-Loop: authproxy-me", true), ("CDN-Loop: edge; x=1, authproxy-me;v=1", true), ("Via: 1.1 authproxy-me2", false),
-        ("Via: 1.1 authproxy-", false), ("Via: 1.1 xauthproxy-me", false), ("CDN-Loop: authproxy-other", false), ("Via: authproxy-me", false),
+        ("Via: 1.1 authproxy-me", true), ("Via: 1.1 front, 1.1 authproxy-me (x)", true),
+        ("Via: HTTP/1.1  AUTHPROXY-ME", true),
+        ("CDN-Loop: authproxy-me", true), ("CDN-Loop: edge; x=1, authproxy-me;v=1", true),
+        ("Via: 1.1 authproxy-me2", false),
+        ("Via: 1.1 authproxy-", false), ("Via: 1.1 xauthproxy-me", false), ("CDN-Loop: authproxy-other", false),
+        ("Via: authproxy-me", false),
         ("X-Via: 1.1 authproxy-me", false), ("Via: ,,1.1", false),
     ])
     func loop(_ field: String, _ isLoop: Bool) throws {
@@ -108,7 +115,8 @@ import Testing
         let request = try makeRequest(
             "GET", "/",
             [
-                "Host: a.test", "Connection: close, X-Private, authorization", "X-Private: 1", "Authorization: x", "Keep-Alive: 1",
+                "Host: a.test", "Connection: close, X-Private, authorization", "X-Private: 1", "Authorization: x",
+                "Keep-Alive: 1",
                 "Proxy-Connection: x", "TE: trailers", "Trailer: x", "Transfer-Encoding: chunked", "Upgrade: websocket",
                 "HTTP2-Settings: x", "Proxy-Authenticate: x", "Proxy-Authorization: Basic x", "Expect: 100-continue",
                 "Content-Length: 1", "Max-Forwards: 3", "Accept: */*", "x-private: 2",
@@ -121,7 +129,11 @@ import Testing
 
     @Test func nominationsOnSeveralLines() throws {
         let request = try makeRequest(
-            "GET", "/", ["Host: a.test", "X-A: 1", "Connection: X-B , ,keep-alive", "connection:\tx-a", "X-B: 2", "X-C: 3", "X-AB: 4"])
+            "GET", "/",
+            [
+                "Host: a.test", "X-A: 1", "Connection: X-B , ,keep-alive", "connection:\tx-a", "X-B: 2", "X-C: 3",
+                "X-AB: 4",
+            ])
         #expect(request.passing == ["X-C", "X-AB"])
     }
 
@@ -138,15 +150,18 @@ import Testing
         #expect(throws: Rejection.badRequest) {
             try makeRequest("GET", "/", ["Host: a.test", "Connection: " + names.joined(separator: ",")])
         }
-        _ = try makeRequest("GET", "/", ["Host: a.test", "Connection: close, " + names.dropLast().joined(separator: ",")])
+        _ = try makeRequest(
+            "GET", "/", ["Host: a.test", "Connection: close, " + names.dropLast().joined(separator: ",")])
     }
 
     @Test func forwardedFamilyAndOurOwnFieldsAreDropped() throws {
         let request = try makeRequest(
             "GET", "/",
             [
-                "Host: a.test", "Forwarded: for=1.1.1.1", "X-Forwarded-For: 1.1.1.1", "X-Forwarded-Host: e", "X-Forwarded-Proto: https",
-                "X-Forwarded-Port: 444", "X-Real-IP: 1.1.1.1", "X-Forwarded-Prefix: /x", "X-Original-URL: /admin", "Via: 1.1 x",
+                "Host: a.test", "Forwarded: for=1.1.1.1", "X-Forwarded-For: 1.1.1.1", "X-Forwarded-Host: e",
+                "X-Forwarded-Proto: https",
+                "X-Forwarded-Port: 444", "X-Real-IP: 1.1.1.1", "X-Forwarded-Prefix: /x", "X-Original-URL: /admin",
+                "Via: 1.1 x",
                 "CDN-Loop: x", "X-Request-ID: 1",
             ])
         #expect(request.passing == ["X-Request-ID"])
@@ -156,10 +171,14 @@ import Testing
         var settings = CanonicalSettings()
         settings.keep = ["X-My_Own", "X-Forwarded_User", "content_length"]
         let fields = [
-            "Host: a.test", "X_Env: 1", "x.env: 1", "X!Env: 1", "x-my_own: 1", "X-Forwarded_User: 1", "X_Forwarded_Proto: 1",
+            "Host: a.test", "X_Env: 1", "x.env: 1", "X!Env: 1", "x-my_own: 1", "X-Forwarded_User: 1",
+            "X_Forwarded_Proto: 1",
             "X_Original_URL: 1", "Content_Length: 5", "X-Fine: 1",
         ]
-        #expect(try makeRequest("GET", "/", fields, settings: settings).passing == ["x-my_own", "X-Forwarded_User", "X-Fine"])
+        #expect(
+            try makeRequest("GET", "/", fields, settings: settings).passing == [
+                "x-my_own", "X-Forwarded_User", "X-Fine",
+            ])
         #expect(try makeRequest("GET", "/", fields).passing == ["X-Fine"])
         settings.headerNames = .any
         #expect(
@@ -178,11 +197,16 @@ import Testing
 
     @Test func responses() {
         let response = makeResponse(
-            200, ["Connection: keep-alive, X-Private", "X-Private: 1", "Keep-Alive: timeout=5", "Content-Length: 2", "Server: x"])
+            200,
+            [
+                "Connection: keep-alive, X-Private", "X-Private: 1", "Keep-Alive: timeout=5", "Content-Length: 2",
+                "Server: x",
+            ])
         var dropped: [UInt64] = []
         #expect(HopByHop.markResponse(response, in: &dropped))
         #expect(dropped == [0b01111])
         let names = (0..<65).map { "x\($0)" }
-        #expect(!HopByHop.markResponse(makeResponse(200, ["Connection: " + names.joined(separator: ",")]), in: &dropped))
+        #expect(
+            !HopByHop.markResponse(makeResponse(200, ["Connection: " + names.joined(separator: ",")]), in: &dropped))
     }
 }

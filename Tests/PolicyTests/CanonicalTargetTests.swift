@@ -16,14 +16,20 @@ private func canonical(_ path: String, _ options: CanonicalTarget.Options = .ini
 
 @Suite struct CanonicalTargetTests {
     @Test(arguments: [
-        ("/", "/"), ("/a/./b/../c", "/a/c"), ("//a///b", "/a/b"), ("/%7euser/%41", "/~user/A"), ("/%e2%82%ac", "/%E2%82%AC"),
-        ("/a%2fb", "/a%2Fb"), ("/é", "/%C3%A9"), ("/a/..", "/"), ("/a/.", "/a/"), ("/a%3Fb", "/a%3Fb"), ("/%25", "/%25"),
-        ("/%252e", "/%252e"), ("/a;b=c", "/a;b=c"), ("/info/../admin/x", "/admin/x"), ("/info/%2e%2e/admin/x", "/admin/x"),
+        ("/", "/"), ("/a/./b/../c", "/a/c"), ("//a///b", "/a/b"), ("/%7euser/%41", "/~user/A"),
+        ("/%e2%82%ac", "/%E2%82%AC"),
+        ("/a%2fb", "/a%2Fb"), ("/é", "/%C3%A9"), ("/a/..", "/"), ("/a/.", "/a/"), ("/a%3Fb", "/a%3Fb"),
+        ("/%25", "/%25"),
+        ("/%252e", "/%252e"), ("/a;b=c", "/a;b=c"), ("/info/../admin/x", "/admin/x"),
+        ("/info/%2e%2e/admin/x", "/admin/x"),
         ("/info/%2E./admin/x", "/admin/x"), ("/./admin", "/admin"), ("//admin", "/admin"), ("/admin/x/..", "/admin/"),
         ("/x/../../admin", "/admin"), ("/info/..%2fadmin", "/info/..%2Fadmin"), ("/a//../b", "/b"), ("/a/.//b", "/a/b"),
-        ("/..", "/"), ("/../..", "/"), ("/.", "/"), ("/...", "/..."), ("/.a/..b/c.", "/.a/..b/c."), ("/.well-known/x", "/.well-known/x"),
-        ("/a b", "/a%20b"), ("/\"<>^`{|}[]", "/%22%3C%3E%5E%60%7B%7C%7D%5B%5D"), ("/%5b", "/%5B"), ("/a%0d%0aX", "/a%0D%0AX"),
-        ("/!$&'()*+,;=:@-._~", "/!$&'()*+,;=:@-._~"), ("/a/b///", "/a/b/"), ("/a;/..", "/"), ("/a..;b", "/a..;b"), ("/%2e%2e%2e", "/..."),
+        ("/..", "/"), ("/../..", "/"), ("/.", "/"), ("/...", "/..."), ("/.a/..b/c.", "/.a/..b/c."),
+        ("/.well-known/x", "/.well-known/x"),
+        ("/a b", "/a%20b"), ("/\"<>^`{|}[]", "/%22%3C%3E%5E%60%7B%7C%7D%5B%5D"), ("/%5b", "/%5B"),
+        ("/a%0d%0aX", "/a%0D%0AX"),
+        ("/!$&'()*+,;=:@-._~", "/!$&'()*+,;=:@-._~"), ("/a/b///", "/a/b/"), ("/a;/..", "/"), ("/a..;b", "/a..;b"),
+        ("/%2e%2e%2e", "/..."),
         ("/%3b", "/%3B"), ("/%23", "/%23"),
     ])
     func path(_ path: String, _ expected: String) throws {
@@ -31,7 +37,8 @@ private func canonical(_ path: String, _ options: CanonicalTarget.Options = .ini
     }
 
     @Test(arguments: [
-        "/a%00", "/a%5C", "/a%5c", "/a\\b", "/a#b", "/a\u{1}", "/a\u{7f}", "/a\tb", "/a%", "/a%4", "/a%zz", "/a%4g", "/..;/x",
+        "/a%00", "/a%5C", "/a%5c", "/a\\b", "/a#b", "/a\u{1}", "/a\u{7f}", "/a\tb", "/a%", "/a%4", "/a%zz", "/a%4g",
+        "/..;/x",
         "/..;x", "/.;x", "/%2e%2e;x", "/.%2e;", "/..%3bx", "/..%3B", "/%2e%3B", "/a/..;x/b", "", "a", "*",
     ])
     func refused(_ path: String) {
@@ -39,7 +46,8 @@ private func canonical(_ path: String, _ options: CanonicalTarget.Options = .ini
     }
 
     @Test(arguments: [
-        ("/a//b///", "/a//b///"), ("//cms/wp-includes/x", "//cms/wp-includes/x"), ("/a//../b", "/a/b"), ("/..//x", "//x"),
+        ("/a//b///", "/a//b///"), ("//cms/wp-includes/x", "//cms/wp-includes/x"), ("/a//../b", "/a/b"),
+        ("/..//x", "//x"),
         ("/a/b/..//c", "/a//c"), ("//..", "/"), ("//", "//"),
     ])
     func slashesKept(_ path: String, _ expected: String) throws {
@@ -68,7 +76,10 @@ private func canonical(_ path: String, _ options: CanonicalTarget.Options = .ini
     func idempotent(_ mergesSlashes: Bool) throws {
         var options = CanonicalTarget.Options()
         options.mergesSlashes = mergesSlashes
-        let pieces = ["/", "/", ".", "..", "%2e", "%2E", "%2f", "%", "a", "%41", "%7e", ";", "%3b", "é", " ", "//", "%25", "2e", "%5b", "[", "?"]
+        let pieces = [
+            "/", "/", ".", "..", "%2e", "%2E", "%2f", "%", "a", "%41", "%7e", ";", "%3b", "é", " ", "//", "%25", "2e",
+            "%5b", "[", "?",
+        ]
         var random = SplitMix(state: 7)
         var accepted = 0
         for round in 0..<20000 {
@@ -92,7 +103,8 @@ private func canonical(_ path: String, _ options: CanonicalTarget.Options = .ini
     }
 
     @Test(arguments: [
-        ("/a/b.png", "png"), ("/a/B.PnG", "PnG"), ("/a.js?v=1", "js"), ("/a.png/x", ""), ("/apng", ""), ("/x?f=.png", ""),
+        ("/a/b.png", "png"), ("/a/B.PnG", "PnG"), ("/a.js?v=1", "js"), ("/a.png/x", ""), ("/apng", ""),
+        ("/x?f=.png", ""),
         ("/a.png.txt", "txt"), ("/a.min.css", "css"), ("/.htaccess", ""), ("/a.", ""), ("/", ""), ("/admin;.png", ""),
         ("/a.php;x", "php"), ("/a.b/c.d;e.f/g.h", "h"), ("/a.tar.gz;v=1.2", "gz"),
     ])

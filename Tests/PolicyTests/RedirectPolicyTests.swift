@@ -10,8 +10,10 @@ private struct Hops {
     var current: CanonicalRequest
 
     init(
-        _ method: String = "GET", _ target: String = "/a", _ fields: [String] = ["Host: a.test"], framing: BodyFraming = .none,
-        scheme: Scheme = .http, follow: RedirectsDefinition.Follow = .sameOrigin, upstream: (Scheme, String) = (.http, "127.0.0.1:3000"),
+        _ method: String = "GET", _ target: String = "/a", _ fields: [String] = ["Host: a.test"],
+        framing: BodyFraming = .none,
+        scheme: Scheme = .http, follow: RedirectsDefinition.Follow = .sameOrigin,
+        upstream: (Scheme, String) = (.http, "127.0.0.1:3000"),
         sentHost: String = "a.test"
     ) throws {
         client = try makeRequest(method, target, fields, framing: framing, client: makeClient(scheme: scheme))
@@ -23,7 +25,8 @@ private struct Hops {
 
     mutating func redirect(_ status: Int, _ fields: [String], replayable: Bool = true) -> RedirectPolicy.Verdict {
         let verdict = RedirectPolicy.decide(
-            makeResponse(status, fields), to: current, by: definition, bodyIsReplayable: replayable, now: 1_000_000, chain: chain)
+            makeResponse(status, fields), to: current, by: definition, bodyIsReplayable: replayable, now: 1_000_000,
+            chain: chain)
         if case .follow(let hop) = verdict {
             let next = CanonicalRequest()
             next.becomeHop(
@@ -45,9 +48,12 @@ private func follow(_ method: HTTP.Method = .get, body: Bool = false, own: Bool 
 
 @Suite struct RedirectPolicyTests {
     @Test(arguments: [
-        ("GET", 301, HTTP.Method.get, false), ("GET", 302, .get, false), ("GET", 303, .get, false), ("GET", 307, .get, false), ("GET", 308, .get, false),
-        ("HEAD", 301, .head, false), ("HEAD", 303, .head, false), ("POST", 301, .get, false), ("POST", 302, .get, false), ("POST", 303, .get, false),
-        ("POST", 307, .post, true), ("POST", 308, .post, true), ("PUT", 301, .put, true), ("PUT", 302, .put, true), ("PUT", 303, .get, false),
+        ("GET", 301, HTTP.Method.get, false), ("GET", 302, .get, false), ("GET", 303, .get, false),
+        ("GET", 307, .get, false), ("GET", 308, .get, false),
+        ("HEAD", 301, .head, false), ("HEAD", 303, .head, false), ("POST", 301, .get, false),
+        ("POST", 302, .get, false), ("POST", 303, .get, false),
+        ("POST", 307, .post, true), ("POST", 308, .post, true), ("PUT", 301, .put, true), ("PUT", 302, .put, true),
+        ("PUT", 303, .get, false),
         ("DELETE", 302, .delete, false), ("PROPFIND", 302, .other, false), ("PROPFIND", 303, .get, false),
     ])
     func methods(_ method: String, _ status: Int, _ next: HTTP.Method, _ keepsBody: Bool) throws {
@@ -95,9 +101,12 @@ private func follow(_ method: HTTP.Method = .get, body: Bool = false, own: Bool 
     }
 
     @Test(arguments: [
-        ("/x", true), ("//a.test/x", true), ("http://a.test/x", true), ("http://a.test:80/x", true), ("http://127.0.0.1:3000/x", true),
-        ("http://127.0.0.1:3001/x", false), ("//127.0.0.1:3001/x", false), ("http://127.0.0.1/x", false), ("https://127.0.0.1:3000/x", false),
-        ("https://a.test/x", false), ("http://a.test:3000/x", false), ("http://b.test/x", false), ("http://x.a.test/x", false), ("http://A.TEST./x", true),
+        ("/x", true), ("//a.test/x", true), ("http://a.test/x", true), ("http://a.test:80/x", true),
+        ("http://127.0.0.1:3000/x", true),
+        ("http://127.0.0.1:3001/x", false), ("//127.0.0.1:3001/x", false), ("http://127.0.0.1/x", false),
+        ("https://127.0.0.1:3000/x", false),
+        ("https://a.test/x", false), ("http://a.test:3000/x", false), ("http://b.test/x", false),
+        ("http://x.a.test/x", false), ("http://A.TEST./x", true),
     ])
     func origin(_ location: String, _ isSame: Bool) throws {
         var hops = try Hops()
@@ -110,12 +119,15 @@ private func follow(_ method: HTTP.Method = .get, body: Bool = false, own: Bool 
     @Test func listed() throws {
         var hops = try Hops(follow: .listed)
         hops.definition.hosts = [
-            DestinationPattern(host: .exact("127.0.0.2"), port: nil), DestinationPattern(host: .exact("b.test"), port: 81),
+            DestinationPattern(host: .exact("127.0.0.2"), port: nil),
+            DestinationPattern(host: .exact("b.test"), port: 81),
             DestinationPattern(host: .subdomains(of: "c.test"), port: nil),
         ]
         for (location, isListed) in [
-            ("http://127.0.0.2:99/x", true), ("http://127.0.0.3:99/x", false), ("http://b.test:81/", true), ("http://b.test/", false),
-            ("http://x.y.c.test/", true), ("http://c.test/", false), ("http://xc.test/", false), ("http://B.TEST:81/2", true),
+            ("http://127.0.0.2:99/x", true), ("http://127.0.0.3:99/x", false), ("http://b.test:81/", true),
+            ("http://b.test/", false),
+            ("http://x.y.c.test/", true), ("http://c.test/", false), ("http://xc.test/", false),
+            ("http://B.TEST:81/2", true),
         ] {
             #expect(hops.redirect(302, to: location) == (isListed ? follow(own: false) : .handBack), "\(location)")
         }
@@ -123,7 +135,9 @@ private func follow(_ method: HTTP.Method = .get, body: Bool = false, own: Bool 
     }
 
     @Test func credentialsStayBehind() throws {
-        var hops = try Hops("GET", "/a", ["Host: a.test", "Cookie: c=1", "Authorization: x", "Proxy-Authorization: y", "Accept: z"], follow: .any)
+        var hops = try Hops(
+            "GET", "/a", ["Host: a.test", "Cookie: c=1", "Authorization: x", "Proxy-Authorization: y", "Accept: z"],
+            follow: .any)
         #expect(hops.redirect(302, to: "http://b.test/x") == follow(own: false))
         #expect(hops.current.passing == ["Accept"])
         #expect(hops.redirect(302, to: "http://a.test/back") == follow())

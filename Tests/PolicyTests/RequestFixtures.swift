@@ -26,9 +26,11 @@ func text(_ span: Span<UInt8>) -> String {
 }
 
 private let fieldIDs: [String: FieldID] = [
-    "host": .host, "connection": .connection, "content-length": .contentLength, "transfer-encoding": .transferEncoding, "te": .te,
+    "host": .host, "connection": .connection, "content-length": .contentLength, "transfer-encoding": .transferEncoding,
+    "te": .te,
     "trailer": .trailer, "upgrade": .upgrade, "keep-alive": .keepAlive, "proxy-connection": .proxyConnection,
-    "proxy-authorization": .proxyAuthorization, "proxy-authenticate": .proxyAuthenticate, "expect": .expect, "via": .via,
+    "proxy-authorization": .proxyAuthorization, "proxy-authenticate": .proxyAuthenticate, "expect": .expect,
+    "via": .via,
     "cdn-loop": .cdnLoop, "http2-settings": .http2Settings, "forwarded": .forwarded, "x-forwarded-for": .xForwardedFor,
     "x-forwarded-host": .xForwardedHost, "x-forwarded-proto": .xForwardedProto, "x-forwarded-port": .xForwardedPort,
     "x-real-ip": .xRealIP, "x-request-id": .xRequestID, "authorization": .authorization, "cookie": .cookie,
@@ -69,7 +71,8 @@ func fill(
     head.version = version
     head.framing = framing
     let methods: [String: HTTP.Method] = [
-        "GET": .get, "HEAD": .head, "POST": .post, "PUT": .put, "DELETE": .delete, "CONNECT": .connect, "OPTIONS": .options,
+        "GET": .get, "HEAD": .head, "POST": .post, "PUT": .put, "DELETE": .delete, "CONNECT": .connect,
+        "OPTIONS": .options,
         "TRACE": .trace, "PATCH": .patch,
     ]
     head.method = methods[method] ?? .other
@@ -94,14 +97,16 @@ func makeClient(
 }
 
 func makeRequest(
-    _ method: String = "GET", _ target: String = "/", _ fields: [String] = ["Host: a.test"], version: HTTPVersion = .http11,
+    _ method: String = "GET", _ target: String = "/", _ fields: [String] = ["Host: a.test"],
+    version: HTTPVersion = .http11,
     framing: BodyFraming = .none, client: ClientFacts = makeClient(), trusted: [String] = [],
     settings: CanonicalSettings = CanonicalSettings(), instance: String = "me"
 ) throws -> CanonicalRequest {
     let request = CanonicalRequest()
     fill(request.head, method, Array(target.utf8), fields, version: version, framing: framing)
     try request.canonicalise(
-        client: client, trusted: trusted.map { try AddressRange.parse($0) }, settings: CompiledCanonicalSettings(settings),
+        client: client, trusted: trusted.map { try AddressRange.parse($0) },
+        settings: CompiledCanonicalSettings(settings),
         instance: bytes(instance))
     return request
 }
