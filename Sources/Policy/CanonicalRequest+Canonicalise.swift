@@ -162,7 +162,7 @@ extension CanonicalRequest {
         hostLength = 0
         port = nil
         guard let hostLine else {
-            if head.version == .http10 { return }
+            if case .http10 = head.version { return }
             throw .badRequest
         }
         guard let parts = Authority.append(value(hostLine), to: authority) else { throw .badRequest }

@@ -32,7 +32,10 @@ package enum ForwardedWriter {
         // RFC 9110 section 7.6.3 and RFC 8586: anybody's entries are continued, trusted or not.
         out.append("Via: ")
         if request.fields.contains(.via) { appendChain(.via, of: request, to: out) }
-        out.append(request.head.version == .http10 ? "1.0 authproxy-" : "1.1 authproxy-")
+        switch request.head.version {
+        case .http10: out.append("1.0 authproxy-")
+        case .http11: out.append("1.1 authproxy-")
+        }
         out.append(instance)
         out.append("\r\nCDN-Loop: ")
         if request.fields.contains(.cdnLoop) { appendChain(.cdnLoop, of: request, to: out) }
