@@ -8,13 +8,18 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -76,4 +81,45 @@ static inline int clinux_inotify(void) { return inotify_init1(IN_CLOEXEC | IN_NO
 static inline int clinux_signalfd(const sigset_t *mask) { return signalfd(-1, mask, SFD_CLOEXEC | SFD_NONBLOCK); }
 static inline int clinux_set_nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 static inline int clinux_set_close_on_exec(int fd, int on) { return fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0); }
+// Each signal lets one waiter through.
+static inline int clinux_semaphore(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE); }
+// Never waits for the other end of a FIFO, never takes a terminal over.
+static inline int clinux_open_watched(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }
+// A FIFO that nobody reads is an error at once instead of a wait for ever.
+static inline int clinux_open_log(const char *path) {
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
+}
+static inline ssize_t clinux_send_now(int fd, const void *bytes, size_t length) {
+    return send(fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+static inline int clinux_poll(int fd, short events, int milliseconds) {
+    struct pollfd entry = {.fd = fd, .events = events};
+    return poll(&entry, 1, milliseconds);
+}
+static inline int clinux_send_timeout(int fd, int milliseconds) {
+    struct timeval limit = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
+    return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+static inline int clinux_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
+static inline mode_t clinux_file_type(mode_t mode) { return mode & S_IFMT; }
+// Of the calling thread; the kernel keeps 15 bytes.
+static inline void clinux_set_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+// Cores that this process may be scheduled on.
+static inline int clinux_core_count(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+// The soft limit on open files, raised to the hard one.
+static inline uint64_t clinux_raise_open_files(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return 1024;
+    if (limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return limit.rlim_cur;
+}
+// One variable of the environment; NULL behind the last.
+static inline const char *clinux_environment(long index) { return environ ? environ[index] : 0; }
 #endif

@@ -52,7 +52,30 @@ package final class CanonicalRequest {
     package internal(set) var leavesCredentialsBehind = false
     package internal(set) var isHop = false
 
+    /// The authority that the client's own URL had: of X-Forwarded-Host where a trusted proxy vouches for it, else ``authority``.
+    package let externalAuthority = ByteBuffer(capacity: 64)
+    /// The port that the client connected to, as far as trusted proxies vouch for it.
+    package internal(set) var externalPort: UInt16 = 0
+
     private let getToken = ByteBuffer(capacity: 16)
+    /// Which fields there are, so that what is absent is not looked for.
+    var fields: FieldSet = []
+    var hostLine: Int?
+    /// Elements of a list that is being walked from its end, as ranges of the head.
+    var elements: [ByteRange] = []
+
+    struct FieldSet: OptionSet {
+        let rawValue: UInt16
+        static let connection = FieldSet(rawValue: 1 << 0)
+        static let via = FieldSet(rawValue: 1 << 1)
+        static let cdnLoop = FieldSet(rawValue: 1 << 2)
+        static let forwarded = FieldSet(rawValue: 1 << 3)
+        static let forwardedFor = FieldSet(rawValue: 1 << 4)
+        static let forwardedHost = FieldSet(rawValue: 1 << 5)
+        static let forwardedProto = FieldSet(rawValue: 1 << 6)
+        static let forwardedPort = FieldSet(rawValue: 1 << 7)
+        static let cookie = FieldSet(rawValue: 1 << 8)
+    }
 
     package init() {
         head = RequestHead()
@@ -61,6 +84,31 @@ package final class CanonicalRequest {
 
     package func isDropped(_ line: Int) -> Bool {
         line >= droppedLines.count * 64 || droppedLines[line >> 6] >> UInt64(line & 63) & 1 == 1
+    }
+
+    /// The line does not go out: dropped, or a credential of the client's that stays behind on this hop.
+    package func isWithheld(_ line: Int) -> Bool {
+        if isDropped(line) { return true }
+        guard leavesCredentialsBehind, line < head.lines.count else { return false }
+        switch head.lines[line].id {
+        case .authorization, .cookie, .proxyAuthorization: return true
+        default: return false
+        }
+    }
+
+    /// The first line after `previous` that has this name, dropped or not: how Via, CDN-Loop or Cookie lines are walked.
+    package func nextLine(_ id: FieldID, after previous: Int = -1) -> Int? {
+        var line = previous + 1
+        while line < head.lines.count {
+            if head.lines[line].id == id { return line }
+            line += 1
+        }
+        return nil
+    }
+
+    @_lifetime(immortal)
+    package func value(_ line: Int) -> Span<UInt8> {
+        return head.bytes.span(head.lines[line].value)
     }
 
     package var path: Span<UInt8> {

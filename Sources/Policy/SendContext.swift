@@ -8,6 +8,8 @@ package final class SendContext {
     package var client: ClientFacts
     /// Host[:port] of the server that is sent to.
     package let upstreamAuthority = ByteBuffer(capacity: 64)
+    /// The value of Host that was sent.
+    package let sentHost = ByteBuffer(capacity: 64)
     package let requestID = ByteBuffer(capacity: 32)
     /// Where this send goes, for `hosts` of credentials: host lower-cased, IPv6 literals in brackets.
     package let destinationHost = ByteBuffer(capacity: 64)
@@ -18,6 +20,8 @@ package final class SendContext {
     package var unixTime: Int = 0
     /// Secrets left out since the destination is not permitted; counted, reset by the sender.
     package var withheld = 0
+    /// What `{uuid}` is made of; moves on with each use.
+    package var random = RandomSource()
 
     package init(request: CanonicalRequest, client: ClientFacts) {
         self.request = request

@@ -1,1 +1,154 @@
 internal import CLinux
+internal import Glibc
+
+/// What became of one non-blocking read or write.
+package enum IOResult: Equatable {
+    case bytes(Int)
+    case wouldBlock
+    /// Read: the peer sends no more.
+    case end
+    case failed(Int32)
+}
+
+/// An errno with the call that gave it.
+package struct SystemError: Error, Sendable, Equatable {
+    package let call: StaticString
+    package let number: Int32
+
+    package init(_ call: StaticString, _ number: Int32) {
+        self.call = call
+        self.number = number
+    }
+
+    package var text: String { "\(call): \(String(cString: strerror(number)))" }
+
+    package static func == (left: SystemError, right: SystemError) -> Bool {
+        left.number == right.number && left.call.description == right.call.description
+    }
+}
+
+/// The calls on descriptors that the data path makes. errno is read here, before anything else can run, and EINTR looped here.
+package enum SystemCalls {
+    @inline(never)
+    package static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+        while true {
+            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .end }
+            let number = errno
+            if number == EINTR { continue }
+            return number == EAGAIN ? .wouldBlock : .failed(number)
+        }
+    }
+
+    @inline(never)
+    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> IOResult {
+        while true {
+            let count = unsafe clinux_send(descriptor, bytes.baseAddress, bytes.count, more ? 1 : 0)
+            if count >= 0 { return .bytes(count) }
+            let number = errno
+            if number == EINTR { continue }
+            return number == EAGAIN ? .wouldBlock : .failed(number)
+        }
+    }
+
+    /// Two parts in one call: a head and what follows it.
+    @inline(never)
+    package static func send(
+        _ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+    ) -> IOResult {
+        var parts = unsafe (
+            iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count),
+            iovec(iov_base: UnsafeMutableRawPointer(mutating: second.baseAddress), iov_len: second.count)
+        )
+        return unsafe withUnsafeMutablePointer(to: &parts) { pointer in
+            var message = msghdr()
+            unsafe message.msg_iov = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: iovec.self)
+            unsafe message.msg_iovlen = 2
+            while true {
+                let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+                if count >= 0 { return .bytes(count) }
+                let number = errno
+                if number == EINTR { continue }
+                return number == EAGAIN ? .wouldBlock : .failed(number)
+            }
+        }
+    }
+
+    @inline(never)
+    package static func splice(from: Int32, to: Int32, length: Int, more: Bool) -> IOResult {
+        while true {
+            let count = clinux_splice(from, to, length, more ? 1 : 0)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .end }
+            let number = errno
+            if number == EINTR { continue }
+            return number == EAGAIN ? .wouldBlock : .failed(number)
+        }
+    }
+
+    @inline(never)
+    package static func finishSending(_ descriptor: Int32) {
+        _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    @inline(never)
+    package static func close(_ descriptor: Int32) {
+        // EINTR leaves the descriptor closed on Linux: never tried again.
+        _ = Glibc.close(descriptor)
+    }
+
+    @inline(never)
+    static func waitForEvents(
+        _ epoll: Int32, _ events: UnsafeMutableBufferPointer<epoll_event>, milliseconds: Int32
+    ) -> Int {
+        let count = unsafe epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds)
+        return count < 0 ? 0 : Int(count)
+    }
+
+    /// A socket that the service manager passed: as our own are.
+    package static func prepareInherited(_ descriptor: Int32) {
+        _ = clinux_set_nonblocking(descriptor)
+        _ = clinux_set_close_on_exec(descriptor, 1)
+        _ = clinux_no_delay(descriptor)
+    }
+
+    /// Makes a closing connection answer with RST instead of waiting for what was not sent.
+    package static func resetOnClose(_ descriptor: Int32) {
+        var value = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Lets the kernel find out whether a peer that has finished sending is still there.
+    package static func probeLiveness(_ descriptor: Int32) {
+        _ = clinux_set_flag(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+        _ = clinux_set_flag(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 5)
+        _ = clinux_set_flag(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 5)
+        _ = clinux_set_flag(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+    }
+}
+
+/// Owns a file descriptor; closed with its owner.
+package struct Descriptor: ~Copyable {
+    package let number: Int32
+
+    package init(owning number: Int32) { self.number = number }
+
+    deinit { SystemCalls.close(number) }
+
+    /// Hands the descriptor over to someone who closes it.
+    package consuming func take() -> Int32 {
+        let number = number
+        discard self
+        return number
+    }
+}
+
+/// Clocks: monotonic ones for deadlines and durations, the wall clock for what people read.
+package enum Clock {
+    /// Milliseconds, precise to the scheduler's tick (4 ms): cheap enough for each turn of a loop.
+    package static func coarseMilliseconds() -> Int64 { clinux_monotonic_coarse_ms() }
+    package static func microseconds() -> Int64 { clinux_monotonic_us() }
+    /// Since the epoch, precise to the scheduler's tick.
+    package static func wallMilliseconds() -> Int64 { clinux_realtime_ms() }
+}

@@ -1,0 +1,24 @@
+/// The fields behind the content of a message (RFC 9112 section 7.1.2), in a buffer of their own and reused for the next.
+///
+/// They are well-formed and no more: which of them may pass, and that none of them is ever taken for a header field, is Policy's
+/// work (RFC 9110 section 6.5.1). Ranges point into ``bytes``.
+package final class TrailerSection {
+    package let bytes = ByteBuffer(capacity: 64)
+    package internal(set) var lines: [FieldLine] = []
+
+    package init() {}
+
+    package func reset() {
+        bytes.clear()
+        lines.removeAll(keepingCapacity: true)
+    }
+
+    /// Parses the lines that have been collected; the empty line that ends them is still to be put behind them.
+    func parse(_ limits: HeadLimits) throws(HTTPError) {
+        bytes.append("\r\n")
+        var facts = FieldFacts()
+        let end = try HTTP1.parseFields(
+            bytes.span, from: 0, kind: .trailer, limit: limits.headerCount, into: &lines, facts: &facts)
+        guard end == bytes.count else { throw .malformed }
+    }
+}

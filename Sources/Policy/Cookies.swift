@@ -1,0 +1,124 @@
+package import HTTP
+
+/// The pairs of a request's Cookie lines (RFC 6265 section 4.2.1), in order, as ranges of the head's bytes.
+///
+/// Lenient as servers are: pairs end at a semicolon and nowhere else, white space around them is no part of them. Lines that
+/// are dropped (nominated by Connection) have no pairs.
+package struct CookiePairs {
+    package struct Pair: Sendable, Equatable {
+        /// Empty when the pair has no equals sign; the whole is the value then.
+        package var name: ByteRange
+        package var value: ByteRange
+        package var whole: ByteRange
+    }
+
+    private let request: CanonicalRequest
+    private var line: Int?
+    private var position = 0
+
+    package init(_ request: CanonicalRequest) {
+        self.request = request
+        line = request.fields.contains(.cookie) ? request.nextLine(.cookie) : nil
+    }
+
+    package mutating func next() -> Pair? {
+        while let current = line {
+            if !request.isDropped(current), let pair = nextPair(of: request.head.lines[current].value) { return pair }
+            line = request.nextLine(.cookie, after: current)
+            position = 0
+        }
+        return nil
+    }
+
+    private mutating func nextPair(of range: ByteRange) -> Pair? {
+        let value = request.head.bytes.span(range)
+        while position < value.count {
+            let start = position
+            let end = CanonicalBytes.firstIndex(of: UInt8(ascii: ";"), in: value, from: start) ?? value.count
+            position = end + 1
+            let pair = CanonicalBytes.trimmed(value, start..<end)
+            if pair.isEmpty { continue }
+            return CookiePairs.pair(in: value, pair, offset: Int(range.start))
+        }
+        return nil
+    }
+
+    private static func pair(in value: Span<UInt8>, _ range: Range<Int>, offset: Int) -> Pair {
+        let whole = ByteRange(offset + range.lowerBound, range.count)
+        guard let equals = CanonicalBytes.firstIndex(of: UInt8(ascii: "="), in: value, from: range.lowerBound),
+            equals < range.upperBound
+        else { return Pair(name: .empty, value: whole, whole: whole) }
+        let name = CanonicalBytes.trimmed(value, range.lowerBound..<equals)
+        let content = CanonicalBytes.trimmed(value, (equals + 1)..<range.upperBound)
+        return Pair(
+            name: ByteRange(offset + name.lowerBound, name.count),
+            value: ByteRange(offset + content.lowerBound, content.count), whole: whole)
+    }
+}
+
+/// `cookies:` of one rule as names; the values of `set` are the caller's to write.
+package struct CookieEdits: Sendable {
+    /// nil: all are kept.
+    package var keep: [[UInt8]]?
+    package var remove: [[UInt8]]
+    package var set: [[UInt8]]
+
+    package init(keep: [[UInt8]]?, remove: [[UInt8]], set: [[UInt8]]) {
+        self.keep = keep
+        self.remove = remove
+        self.set = set
+    }
+
+    package init(_ definition: CookieEditsDefinition) {
+        keep = definition.keep.map { $0.map { Array($0.utf8) } }
+        remove = definition.remove.map { Array($0.utf8) }
+        set = definition.set.map { Array($0.name.utf8) }
+    }
+
+    /// Whether a cookie of this name goes on as it came. Names are compared byte by byte (RFC 6265 section 5.3).
+    package func admits(_ name: Span<UInt8>) -> Bool {
+        if let keep, !CookieEdits.contains(keep, name) { return false }
+        return !CookieEdits.contains(remove, name) && !CookieEdits.contains(set, name)
+    }
+
+    private static func contains(_ names: [[UInt8]], _ name: Span<UInt8>) -> Bool {
+        for candidate in names where CanonicalBytes.equals(name, candidate) { return true }
+        return false
+    }
+}
+
+/// Writes the one Cookie value of a request.
+package enum Cookies {
+    /// Appends what goes on of the client's cookies, and of those that hops have set and that belong to this request, joined by
+    /// `; `; returns how many. Each of `edits` has to admit a cookie, those of hops too: it is what would happen to them if the
+    /// client came back with them.
+    package static func append(
+        of request: CanonicalRequest, client: CanonicalRequest, hops: HopCookies?, edits: [CookieEdits], to out: ByteBuffer
+    ) -> Int {
+        if let hops, !hops.isEmpty {
+            return hops.append(
+                client: client, includesClient: !request.leavesCredentialsBehind, host: hops.host(of: request, client: client),
+                scheme: request.scheme, path: request.path, edits: edits, to: out)
+        }
+        if request.leavesCredentialsBehind { return 0 }
+        var count = 0
+        var pairs = CookiePairs(client)
+        while let pair = pairs.next() {
+            guard admits(client.head.bytes.span(pair.name), edits) else { continue }
+            appendPair(client.head.bytes.span(pair.whole), first: count == 0, to: out)
+            count += 1
+        }
+        return count
+    }
+
+    /// Appends `name=value` behind what is there already.
+    package static func appendPair(_ pair: Span<UInt8>, first: Bool, to out: ByteBuffer) {
+        if !first { out.append("; ") }
+        out.append(pair)
+    }
+
+    static func admits(_ name: Span<UInt8>, _ edits: [CookieEdits]) -> Bool {
+        for index in 0..<edits.count where !edits[index].admits(name) { return false }
+        return true
+    }
+}

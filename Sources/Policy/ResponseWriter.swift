@@ -1,0 +1,169 @@
+package import HTTP
+
+/// Writes the head of a response to the client; the only place that does, but for errors of our own.
+package final class ResponseWriter {
+    private var dropped: [UInt64] = [0, 0, 0, 0]
+    private let mapped = ByteBuffer(capacity: 256)
+
+    package init() {}
+
+    package struct Parameters {
+        package var framing: BodyFraming
+        /// The connection carries another request.
+        package var keeps: Bool
+        package var version: HTTPVersion
+        package var cacheChange: CacheStoragePolicy.Change
+        /// A response to HEAD, or 304, may say what the length would have been (RFC 9110 sections 9.3.2, 15.4.5).
+        package var tellsLength: Bool
+        /// Upgrade of a 101: the protocol that the connection becomes.
+        package var isSwitching: Bool
+        package var passesTrailers: Bool
+
+        package init(
+            framing: BodyFraming, keeps: Bool, version: HTTPVersion, cacheChange: CacheStoragePolicy.Change,
+            tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool
+        ) {
+            self.framing = framing
+            self.keeps = keeps
+            self.version = version
+            self.cacheChange = cacheChange
+            self.tellsLength = tellsLength
+            self.isSwitching = isSwitching
+            self.passesTrailers = passesTrailers
+        }
+    }
+
+    /// `mapping` puts what names the upstream into the client's terms; `location` takes the place of a Location that a hop gave.
+    /// When this throws, what was appended must not be sent.
+    package func write(
+        _ head: ResponseHead, plan: ChainPlan?, context: SendContext, mapping: OriginMapping?, location: ResolvedURL?,
+        dates: inout DateCache, _ parameters: Parameters, to out: ByteBuffer
+    ) throws(Rejection) {
+        guard HopByHop.markResponse(head, in: &dropped) else { throw .upstreamProtocolError }
+        Self.writeStatusLine(head, to: out)
+        plan?.response.begin()
+        let hasDate = writeLines(head, plan, mapping, location, parameters, to: out)
+        if !hasDate, !parameters.isSwitching {
+            // RFC 9110 section 6.6.1: a recipient with a clock supplies what is missing.
+            out.append("Date: ")
+            dates.append(unixSeconds: context.unixTime, to: out)
+            out.append("\r\n")
+        }
+        switch parameters.cacheChange {
+        case .none: break
+        case .addPrivate: out.append("Cache-Control: private\r\n")
+        case .noStore: out.append("Cache-Control: no-store\r\n")
+        }
+        try plan?.response.finish(context, into: out)
+        writeFraming(head, parameters, to: out)
+        out.append("\r\n")
+    }
+
+    private static func writeStatusLine(_ head: ResponseHead, to out: ByteBuffer) {
+        out.append("HTTP/1.1 ")
+        out.append(decimal: head.status)
+        out.append(UInt8(ascii: " "))
+        out.append(head.bytes.span(head.reason))
+        out.append("\r\n")
+    }
+
+    /// True when there was a Date.
+    private func writeLines(
+        _ head: ResponseHead, _ plan: ChainPlan?, _ mapping: OriginMapping?, _ location: ResolvedURL?,
+        _ parameters: Parameters, to out: ByteBuffer
+    ) -> Bool {
+        let bytes = head.bytes
+        var hasDate = false
+        for index in 0..<head.lines.count {
+            let line = head.lines[index]
+            if dropped[index >> 6] >> UInt64(index & 63) & 1 == 1 {
+                // Named in Connection or not, what an upgrade or a trailer needs is written anew below.
+                if !(line.id == .contentLength && parameters.tellsLength) { continue }
+            }
+            let name = bytes.span(line.name)
+            if line.id == .date { hasDate = true }
+            if line.id == .cacheControl, parameters.cacheChange == .noStore { continue }
+            switch plan?.response.admit(name, id: line.id) ?? .keep {
+            case .drop: continue
+            case .keep: out.append(name)
+            case .rename(let target): if let plan { out.append(plan.response.name(target)) }
+            }
+            out.append(": ")
+            writeValue(bytes.span(line.value), line.id, mapping, location, to: out)
+            out.append("\r\n")
+        }
+        return hasDate
+    }
+
+    private func writeValue(
+        _ value: Span<UInt8>, _ id: FieldID, _ mapping: OriginMapping?, _ location: ResolvedURL?, to out: ByteBuffer
+    ) {
+        switch id {
+        case .location, .contentLocation, .refresh, .setCookie:
+            if id == .location, let location, let mapping { return mapping.append(location, to: out) }
+            if mapping?.append(value, of: id, to: out) ?? false { return }
+            out.append(value)
+        default:
+            out.append(value)
+        }
+    }
+
+    private func writeFraming(_ head: ResponseHead, _ parameters: Parameters, to out: ByteBuffer) {
+        if parameters.isSwitching {
+            for line in head.lines where line.id == .upgrade {
+                out.append("Upgrade: ")
+                out.append(head.bytes.span(line.value))
+                out.append("\r\n")
+            }
+            return out.append("Connection: Upgrade\r\n")
+        }
+        switch parameters.framing {
+        case .none, .untilClose: break
+        case .length(let length):
+            out.append("Content-Length: ")
+            out.append(decimal: UInt(length))
+            out.append("\r\n")
+        case .chunked:
+            if parameters.passesTrailers { writeTrailerAnnouncement(head, to: out) }
+            out.append("Transfer-Encoding: chunked\r\n")
+        }
+        if !parameters.keeps {
+            out.append("Connection: close\r\n")
+        } else if parameters.version == .http10 {
+            out.append("Connection: keep-alive\r\n")
+        }
+    }
+
+    private func writeTrailerAnnouncement(_ head: ResponseHead, to out: ByteBuffer) {
+        for line in head.lines where line.id == .trailer {
+            out.append("Trailer: ")
+            out.append(head.bytes.span(line.value))
+            out.append("\r\n")
+        }
+    }
+
+    /// 1xx but 101 (RFC 9110 section 15.2), without hop-by-hop fields and without edits: its fields are hints for the client.
+    package func writeInformational(_ head: ResponseHead, to out: ByteBuffer) {
+        guard HopByHop.markResponse(head, in: &dropped) else { return }
+        Self.writeStatusLine(head, to: out)
+        for (index, line) in head.lines.enumerated() where dropped[index >> 6] >> UInt64(index & 63) & 1 == 0 {
+            out.append(head.bytes.span(line.name))
+            out.append(": ")
+            out.append(head.bytes.span(line.value))
+            out.append("\r\n")
+        }
+        out.append("\r\n")
+    }
+
+    /// Trailer fields that the response edits let through, as field lines.
+    package static func writeTrailers(_ trailers: TrailerSection, plan: ChainPlan?, to out: ByteBuffer) {
+        for line in trailers.lines {
+            let name = trailers.bytes.span(line.name)
+            guard TrailerFields.maySend(line.id, name), plan?.response.admitTrailer(name, id: line.id) ?? true else { continue }
+            out.append(name)
+            out.append(": ")
+            out.append(trailers.bytes.span(line.value))
+            out.append("\r\n")
+        }
+    }
+}

@@ -1,0 +1,320 @@
+internal import HTTP
+
+/// One host or path alternative that an item can be found by, as a hash.
+///
+/// Two keys with one hash share a bucket, which costs a needless look at a candidate and nothing else: every candidate is
+/// verified in full.
+struct FilingKey: Hashable {
+    fileprivate enum Kind: UInt8 { case host = 1, subdomains, path, prefix }
+
+    fileprivate let kind: Kind
+    fileprivate let length: Int
+    let hash: UInt64
+
+    /// A host, lower-cased.
+    static func host(_ name: Span<UInt8>) -> FilingKey {
+        FilingKey(kind: .host, length: name.count, hash: KeyHash.finish(KeyHash.backward(name), Kind.host.rawValue))
+    }
+
+    /// All hosts below `name`.
+    static func subdomains(of name: Span<UInt8>) -> FilingKey {
+        FilingKey(
+            kind: .subdomains, length: name.count,
+            hash: KeyHash.finish(KeyHash.backward(name), Kind.subdomains.rawValue))
+    }
+
+    /// The key of a path glob: itself when it is exact, else its whole leading segments; nil when it has none.
+    static func path(_ glob: Glob) -> FilingKey? {
+        let prefix = glob.prefix
+        if glob.isExact { return exactPath(prefix.span) }
+        var end = prefix.count
+        if !glob.isSubtree {
+            guard let slash = prefix.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+            end = slash
+        }
+        if end == 0 { return nil }
+        return pathPrefix(prefix.span.extracting(0..<end))
+    }
+
+    static func exactPath(_ path: Span<UInt8>) -> FilingKey {
+        FilingKey(kind: .path, length: path.count, hash: KeyHash.finish(KeyHash.forward(path), Kind.path.rawValue))
+    }
+
+    /// The path itself and all below it.
+    static func pathPrefix(_ path: Span<UInt8>) -> FilingKey {
+        FilingKey(kind: .prefix, length: path.count, hash: KeyHash.finish(KeyHash.forward(path), Kind.prefix.rawValue))
+    }
+}
+
+/// Hashes that can be taken at every boundary while walking over a host (from its end) or a path (from its start).
+enum KeyHash {
+    static let start: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    @inline(__always)
+    static func step(_ state: UInt64, _ byte: UInt8) -> UInt64 { (state ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+
+    @inline(__always)
+    static func finish(_ state: UInt64, _ salt: UInt8) -> UInt64 {
+        var mixed = state ^ UInt64(salt) &* 0x9e37_79b9_7f4a_7c15
+        mixed = (mixed ^ mixed >> 32) &* 0xd6e8_feb8_6659_fd93
+        return mixed ^ mixed >> 29
+    }
+
+    @inline(__always)
+    static func combined(_ host: UInt64, _ path: UInt64) -> UInt64 { finish(host &* 31 ^ path, 9) }
+
+    static func forward(_ bytes: Span<UInt8>) -> UInt64 {
+        var state = start
+        for index in bytes.indices { state = step(state, bytes[index]) }
+        return state
+    }
+
+    static func backward(_ bytes: Span<UInt8>) -> UInt64 {
+        var state = start
+        for index in bytes.indices.reversed() { state = step(state, bytes[index]) }
+        return state
+    }
+}
+
+/// What one item is filed under: every host and every path alternative, or nil where it takes any.
+struct Filing {
+    var hosts: [FilingKey]?
+    var paths: [FilingKey]?
+}
+
+/// Finds the few of many items that a host and a path may fit, in the items' order, at a cost that their number does not set.
+///
+/// Each item is filed under its most selective key: its hosts, its paths, or both together when each alone is crowded. A
+/// request looks up its host, the host's parents, its path and the path's prefixes, as far as such keys exist at all.
+final class HostPathIndex {
+    private struct Cursor {
+        var next: Int32
+        var end: Int32
+    }
+
+    /// Buckets larger than this are split by the other dimension when there is one.
+    private static let crowded = 8
+    /// An item with more pairs of host and path than this is filed by one of them alone.
+    private static let maximumPairs = 64
+
+    private var table = BucketTable()
+    private var postings: [Int32] = []
+    private var unfiled = Cursor(next: 0, end: 0)
+
+    private var hasPairs = false
+    private var maximumHost = 0
+    private var subdomainLengths: UInt64 = 0
+    private var maximumSubdomains = 0
+    private var maximumPath = 0
+    private var prefixLengths: UInt64 = 0
+    private var maximumPrefix = 0
+
+    private var cursors: [Cursor] = []
+    private var hostHashes: [UInt64] = []
+    private var pathHashes: [UInt64] = []
+
+    init(_ filings: [Filing]) {
+        let buckets = chooseBuckets(filings)
+        var sizes: [UInt64: Int32] = [:]
+        sizes.reserveCapacity(filings.count)
+        var unfiledCount: Int32 = 0
+        for keys in buckets {
+            if keys.isEmpty { unfiledCount += 1 }
+            for key in keys { sizes[key, default: 0] += 1 }
+        }
+        unfiled = Cursor(next: 0, end: unfiledCount)
+        var position = unfiledCount
+        table = BucketTable(capacity: sizes.count)
+        var ends: [UInt64: Int32] = [:]
+        ends.reserveCapacity(sizes.count)
+        for (key, size) in sizes {
+            table.insert(key, start: position, end: position + size)
+            ends[key] = position
+            position += size
+        }
+        postings = Array(repeating: 0, count: Int(position))
+        var unfiledNext = 0
+        for (item, keys) in buckets.enumerated() {
+            if keys.isEmpty {
+                postings[unfiledNext] = Int32(truncatingIfNeeded: item)
+                unfiledNext += 1
+            }
+            for key in keys {
+                postings[Int(ends[key, default: 0])] = Int32(truncatingIfNeeded: item)
+                ends[key, default: 0] += 1
+            }
+        }
+        cursors.reserveCapacity(32)
+        hostHashes.reserveCapacity(16)
+        pathHashes.reserveCapacity(32)
+    }
+
+    /// The hashes of the buckets of every item; none for an item that any request may fit.
+    private func chooseBuckets(_ filings: [Filing]) -> [[UInt64]] {
+        var crowd: [UInt64: Int] = [:]
+        crowd.reserveCapacity(filings.count)
+        for filing in filings {
+            for key in filing.hosts ?? [] { crowd[key.hash, default: 0] += 1 }
+            for key in filing.paths ?? [] { crowd[key.hash, default: 0] += 1 }
+        }
+        return filings.map { filing in
+            let hostCrowd = filing.hosts?.map { crowd[$0.hash, default: 0] }.max()
+            let pathCrowd = filing.paths?.map { crowd[$0.hash, default: 0] }.max()
+            switch (filing.hosts, filing.paths) {
+            case (nil, nil): return []
+            case (let hosts?, nil): return note(hosts)
+            case (nil, let paths?): return note(paths)
+            case (let hosts?, let paths?):
+                let byHost = hostCrowd ?? 0
+                let byPath = pathCrowd ?? 0
+                if min(byHost, byPath) > HostPathIndex.crowded && hosts.count * paths.count <= HostPathIndex.maximumPairs {
+                    hasPairs = true
+                    let pairs = note(hosts).flatMap { host in note(paths).map { KeyHash.combined(host, $0) } }
+                    return Array(Set(pairs))
+                }
+                return note(byHost <= byPath ? hosts : paths)
+            }
+        }
+    }
+
+    /// Remembers which kinds and lengths of keys are looked for at all.
+    private func note(_ keys: [FilingKey]) -> [UInt64] {
+        for key in keys {
+            switch key.kind {
+            case .host: maximumHost = max(maximumHost, key.length)
+            case .subdomains:
+                maximumSubdomains = max(maximumSubdomains, key.length)
+                subdomainLengths |= 1 << UInt64(min(key.length, 63))
+            case .path: maximumPath = max(maximumPath, key.length)
+            case .prefix:
+                maximumPrefix = max(maximumPrefix, key.length)
+                prefixLengths |= 1 << UInt64(min(key.length, 63))
+            }
+        }
+        return Array(Set(keys.map(\.hash)))
+    }
+
+    /// Begins a walk over the candidates from item `start` on; a walk that is under way is forgotten.
+    func begin(host: Span<UInt8>, path: Span<UInt8>, from start: Int) {
+        cursors.removeAll(keepingCapacity: true)
+        hostHashes.removeAll(keepingCapacity: true)
+        pathHashes.removeAll(keepingCapacity: true)
+        if unfiled.end > 0 { cursors.append(unfiled) }
+        if maximumHost | maximumSubdomains != 0 { hash(host: host) }
+        if maximumPath | maximumPrefix != 0 { hash(path: path) }
+        for hash in hostHashes { open(hash) }
+        for hash in pathHashes { open(hash) }
+        if hasPairs {
+            for host in hostHashes {
+                for path in pathHashes { open(KeyHash.combined(host, path)) }
+            }
+        }
+        if start > 0 { skip(to: Int32(truncatingIfNeeded: start)) }
+    }
+
+    /// The next candidate, or -1.
+    func next() -> Int {
+        var least = Int32.max
+        for cursor in cursors where cursor.next < cursor.end { least = min(least, postings[Int(cursor.next)]) }
+        if least == Int32.max { return -1 }
+        for index in cursors.indices {
+            let cursor = cursors[index]
+            if cursor.next < cursor.end && postings[Int(cursor.next)] == least { cursors[index].next += 1 }
+        }
+        return Int(least)
+    }
+
+    private func hash(host: Span<UInt8>) {
+        var state = KeyHash.start
+        let longest = max(maximumHost, maximumSubdomains + 1)
+        var index = host.count
+        while index > 0 && host.count - index < longest {
+            index -= 1
+            let length = host.count - index - 1
+            if host[index] == UInt8(ascii: ".") && index > 0 && length <= maximumSubdomains
+                && subdomainLengths >> UInt64(min(length, 63)) & 1 == 1
+            {
+                hostHashes.append(KeyHash.finish(state, FilingKey.Kind.subdomains.rawValue))
+            }
+            state = KeyHash.step(state, host[index])
+        }
+        if index == 0 && host.count <= maximumHost {
+            hostHashes.append(KeyHash.finish(state, FilingKey.Kind.host.rawValue))
+        }
+    }
+
+    private func hash(path: Span<UInt8>) {
+        var state = KeyHash.start
+        let limit = min(path.count, max(maximumPath, maximumPrefix))
+        var index = 0
+        while index < limit {
+            if path[index] == UInt8(ascii: "/") { open(prefixOf: index, state) }
+            state = KeyHash.step(state, path[index])
+            index += 1
+        }
+        if index == path.count {
+            open(prefixOf: index, state)
+            if index <= maximumPath { pathHashes.append(KeyHash.finish(state, FilingKey.Kind.path.rawValue)) }
+        } else if path[index] == UInt8(ascii: "/") {
+            open(prefixOf: index, state)
+        }
+    }
+
+    private func open(prefixOf length: Int, _ state: UInt64) {
+        guard length > 0 && length <= maximumPrefix && prefixLengths >> UInt64(min(length, 63)) & 1 == 1 else { return }
+        pathHashes.append(KeyHash.finish(state, FilingKey.Kind.prefix.rawValue))
+    }
+
+    private func open(_ hash: UInt64) {
+        let bucket = table.find(hash)
+        if bucket.start < bucket.end { cursors.append(Cursor(next: bucket.start, end: bucket.end)) }
+    }
+
+    private func skip(to item: Int32) {
+        for index in cursors.indices {
+            var low = cursors[index].next
+            var high = cursors[index].end
+            while low < high {
+                let middle = low + (high - low) / 2
+                if postings[Int(middle)] < item { low = middle + 1 } else { high = middle }
+            }
+            cursors[index].next = low
+        }
+    }
+}
+
+/// Hash to a range of postings, by open addressing; sized once.
+struct BucketTable {
+    struct Bucket {
+        var hash: UInt64
+        var start: Int32
+        var end: Int32
+    }
+
+    private var slots: [Bucket]
+
+    init(capacity: Int = 0) {
+        var size = 8
+        while size < capacity * 2 { size *= 2 }
+        slots = Array(repeating: Bucket(hash: 0, start: 0, end: 0), count: size)
+    }
+
+    /// Precondition: no more insertions than the capacity, each hash once, no bucket empty.
+    mutating func insert(_ hash: UInt64, start: Int32, end: Int32) {
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot].end > 0 { slot = (slot + 1) & mask }
+        slots[slot] = Bucket(hash: hash, start: start, end: end)
+    }
+
+    /// An empty bucket when the hash is not there.
+    func find(_ hash: UInt64) -> Bucket {
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot].end > 0 {
+            if slots[slot].hash == hash { return slots[slot] }
+            slot = (slot + 1) & mask
+        }
+        return Bucket(hash: hash, start: 0, end: 0)
+    }
+}

@@ -1,0 +1,172 @@
+internal import HTTP
+
+/// Which rules a request has been matched by, in order, and which of them has the action; reused from request to request.
+package final class Decision {
+    package fileprivate(set) var matched: [Int] = []
+    /// The index of the rule whose action ends the chain; nil while there is none.
+    package fileprivate(set) var action: Int?
+
+    package init() { matched.reserveCapacity(16) }
+
+    package func reset() {
+        matched.removeAll(keepingCapacity: true)
+        action = nil
+    }
+}
+
+/// All rules, compiled for one worker: finds those that a request matches and what they do together.
+///
+/// A rule is filed under its most selective hosts and paths, so that the cost of ``take(_:client:into:from:)`` is that of the
+/// rules that may match, not of all. Every candidate's keys are verified in full.
+package final class RuleSet {
+    let definitions: [RuleDefinition]
+    let credentials: [CredentialDefinition]
+    let secrets: SecretTable
+    let matches: [CompiledMatch?]
+    private let hasAction: [Bool]
+    private let blocks: [Bool]
+    private let index: HostPathIndex
+    private let plans: PlanCache
+    private var managed: [Int: ManagedNames] = [:]
+
+    package init(
+        _ rules: [RuleDefinition], credentials: [CredentialDefinition], secrets: SecretTable, urlLists: URLListTable
+    ) {
+        definitions = rules
+        self.credentials = credentials
+        self.secrets = secrets
+        let compiled = rules.map { rule in rule.match.map { CompiledMatch($0, urlLists) } }
+        matches = compiled
+        hasAction = rules.map { $0.action != nil }
+        blocks = rules.map { if case .block = $0.action { true } else { false } }
+        index = HostPathIndex(compiled.map { $0?.filing ?? Filing() })
+        plans = PlanCache()
+    }
+
+    package var count: Int { definitions.count }
+
+    package func name(_ rule: Int) -> String { definitions[rule].name }
+
+    /// Appends the rules that match, in order from rule `start` on, up to and with the first that has an action.
+    package func take(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision, from start: Int = 0) {
+        index.begin(host: request.host, path: request.path, from: start)
+        var rule = index.next()
+        while rule >= 0 {
+            if holds(rule, request) {
+                decision.matched.append(rule)
+                if hasAction[rule] {
+                    decision.action = rule
+                    return
+                }
+            }
+            rule = index.next()
+        }
+    }
+
+    /// A matcher that can not tell denies: the rule does not take the request, unless it is one that blocks.
+    func holds(_ rule: Int, _ request: CanonicalRequest) -> Bool {
+        guard let match = matches[rule] else { return true }
+        switch match.verdict(request) {
+        case .holds: return true
+        case .refuses: return false
+        case .fails: return blocks[rule]
+        }
+    }
+
+    /// What the matched rules do together; merged at first use and remembered.
+    ///
+    /// Without an action the matched rules do nothing (a hop that no rule takes): see ``planWithoutRule(towards:)``.
+    package func plan(for decision: Decision) -> ChainPlan {
+        guard let action = decision.action else { return planWithoutRule(towards: nil) }
+        if let plan = plans.find(decision.matched, key: 0) { return plan }
+        var upstream: Int?
+        if case .proxy(let proxy) = definitions[action].action { upstream = proxy.upstream }
+        let plan = makePlan(decision.matched, action: action, towards: upstream)
+        plans.insert(plan, decision.matched, key: 0)
+        return plan
+    }
+
+    /// For a redirect hop that no rule takes: no edit and no credential, but the names that rules manage towards that upstream
+    /// are still removed from the client's lines.
+    package func planWithoutRule(towards upstream: Int?) -> ChainPlan {
+        let key = 1 + (upstream ?? -1) + 1
+        if let plan = plans.find([], key: key) { return plan }
+        let plan = makePlan([], action: -1, towards: upstream)
+        plans.insert(plan, [], key: key)
+        return plan
+    }
+
+    private func makePlan(_ rules: [Int], action: Int, towards upstream: Int?) -> ChainPlan {
+        ChainPlan(
+            rules: rules, actionRule: action, definitions: definitions, credentials: credentials,
+            managed: managedNames(upstream ?? -1), secrets: secrets)
+    }
+
+    /// Rules without an action may write towards every upstream, the others towards their own.
+    private func managedNames(_ upstream: Int) -> ManagedNames {
+        if let present = managed[upstream] { return present }
+        let names = ManagedNames()
+        for rule in definitions {
+            switch rule.action {
+            case nil: names.insert(rule, credentials)
+            case .proxy(let proxy): if proxy.upstream == upstream { names.insert(rule, credentials) }
+            case .block, .respond, .redirect: break
+            }
+        }
+        managed[upstream] = names
+        return names
+    }
+
+    /// Puts a secret's new value in force and wipes what was built from the old one.
+    package func update(_ id: SecretID, _ secret: Secret?) {
+        secrets.update(id, secret)
+        plans.forEach { $0.wipeSecrets() }
+    }
+}
+
+/// Plans by the chain of rules that they are for; emptied when it is full, since a configuration has few chains in use.
+private final class PlanCache {
+    private static let maximumCount = 1024
+
+    private var plans: [ChainPlan] = []
+    private var keys: [Int] = []
+    private var slots: [Int32]
+
+    init() { slots = Array(repeating: -1, count: PlanCache.maximumCount * 2) }
+
+    func find(_ rules: [Int], key: Int) -> ChainPlan? {
+        var slot = hash(rules, key)
+        while slots[slot] >= 0 {
+            let index = Int(slots[slot])
+            if keys[index] == key && plans[index].rules == rules { return plans[index] }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    func insert(_ plan: ChainPlan, _ rules: [Int], key: Int) {
+        if plans.count >= PlanCache.maximumCount {
+            plans.removeAll(keepingCapacity: true)
+            keys.removeAll(keepingCapacity: true)
+            for slot in slots.indices { slots[slot] = -1 }
+        }
+        var slot = hash(rules, key)
+        while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = Int32(truncatingIfNeeded: plans.count)
+        plans.append(plan)
+        keys.append(key)
+    }
+
+    func forEach(_ body: (ChainPlan) -> Void) {
+        for plan in plans { body(plan) }
+    }
+
+    private func hash(_ rules: [Int], _ key: Int) -> Int {
+        var state = KeyHash.start ^ UInt64(truncatingIfNeeded: key)
+        for rule in rules {
+            state = (state ^ UInt64(truncatingIfNeeded: rule)) &* 0x0000_0100_0000_01b3
+            state ^= state >> 32
+        }
+        return Int(truncatingIfNeeded: state) & (slots.count - 1)
+    }
+}

@@ -1,0 +1,453 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// The client's end of an HTTP/1.1 connection, in the server's role: heads and content in, one exchange at a time.
+///
+/// ```
+/// idle ─► head ─► content ─► answering ─► idle
+///                    └──────────┴─► tunnel (after 101)   any ─► lingering ─► closed
+/// ```
+/// An idle connection owns no buffer and no exchange.
+final class ClientConnection: Connection {
+    enum Phase {
+        case idle  // ─► head, content, answering, lingering
+        case head  // part of a head has arrived ─► content, answering, lingering
+        case content  // reading the request's content ─► answering, tunnel, lingering, idle
+        case answering  // the request is complete, its response is not ─► idle, lingering
+        case tunnel  // bytes both ways ─► closed
+        case lingering  // the last response is sent; what still arrives is thrown away ─► closed
+    }
+
+    let facts: ClientFacts
+    let listener: Int
+    private(set) var phase = Phase.idle
+    /// Nil while idle, and while the rest of an answered request is being thrown away.
+    private(set) var exchange: Exchange?
+    private var contentLeft: UInt64 = 0
+    private var chunks: ChunkedDecoder?
+    /// How the response under way is delimited; set with its head.
+    private var responseFraming = BodyFraming.none
+    /// After this response the connection ends.
+    private var closesAfterResponse = false
+    private var closesWhenDrained = false
+    private var halfClosedByUpstream = false
+
+    /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
+    private static let longestDiscard: UInt64 = 64 * 1024
+    private static let lingerTime = 5_000
+    private static let readsPerTurn = 16
+
+    init(worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int) {
+        self.facts = facts
+        self.listener = listener
+        super.init(worker: worker, descriptor: descriptor)
+    }
+
+    /// Called once, when the connection has its place in the loop.
+    func begin() { worker.loop.setDeadline(self, after: worker.timeouts.header) }
+
+    // MARK: Reading
+
+    private var wantsInput: Bool {
+        switch phase {
+        case .idle, .head: !hasUnsentOutput
+        case .content, .tunnel: exchange?.takesContent ?? true
+        case .answering: false
+        case .lingering: true
+        }
+    }
+
+    override func pump() {
+        if isBroken { return abandon() }
+        if peerFinished && phase == .answering { SystemCalls.probeLiveness(descriptor) }
+        var reads = 0
+        while isOpen, wantsInput {
+            if let own = input, phase != .head || own.count == 0 {
+                let consumed = process(own)
+                if !isOpen { break }
+                keepInput(own, from: consumed)
+                if consumed > 0 || !wantsInput { continue }
+            }
+            guard isReadable else { break }
+            if reads == Self.readsPerTurn {
+                worker.loop.runSoon(self)
+                break
+            }
+            reads += 1
+            if !readOnce() { break }
+        }
+        worker.flushUpstreamOutput()
+        worker.flushClientOutput()
+    }
+
+    /// False when there is nothing to be had at present.
+    private func readOnce() -> Bool {
+        let buffer = input ?? worker.receiveBuffer
+        if input == nil { buffer.clear() }
+        switch receive(into: buffer) {
+        case .bytes:
+            let consumed = process(buffer)
+            if isOpen { keepInput(buffer, from: consumed) }
+            return true
+        case .wouldBlock:
+            return false
+        case .end:
+            clientFinished()
+            return false
+        case .failed:
+            abandon()
+            return false
+        }
+    }
+
+    /// Works through what has been received; returns how much of it is done with.
+    private func process(_ buffer: ByteBuffer) -> Int {
+        var position = 0
+        while isOpen, position < buffer.count, wantsInput {
+            switch phase {
+            case .idle, .head:
+                guard let next = readHead(buffer, from: position) else { return position }
+                position = next
+            case .content:
+                position = readContent(buffer, from: position)
+            case .tunnel:
+                exchange?.clientSent(buffer.span(ByteRange(position, buffer.count - position)))
+                worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+                position = buffer.count
+            case .answering:
+                return position
+            case .lingering:
+                return buffer.count
+            }
+        }
+        return position
+    }
+
+    private func readHead(_ buffer: ByteBuffer, from position: Int) -> Int? {
+        let exchange = worker.nextExchange()
+        let consumed: Int?
+        do {
+            consumed = try HTTP1.parseRequest(
+                buffer.span(ByteRange(position, buffer.count - position)), limits: worker.limits.head, into: exchange.head)
+        } catch {
+            refuse(Rejection(error))
+            return buffer.count
+        }
+        guard let consumed else {
+            if phase == .idle {
+                phase = .head
+                worker.loop.setDeadline(self, after: worker.timeouts.header)
+            }
+            return nil
+        }
+        self.exchange = worker.takeExchange()
+        switch exchange.head.framing {
+        case .none, .length(0), .untilClose:
+            phase = .answering
+        case .length(let length):
+            contentLeft = length
+            phase = .content
+        case .chunked:
+            chunks = ChunkedDecoder(trailers: exchange.requestTrailers, limits: worker.limits.head)
+            phase = .content
+        }
+        closesAfterResponse = !exchange.head.keepsAlive
+        if phase == .content {
+            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        } else {
+            worker.loop.clearDeadline(self)
+        }
+        exchange.begin(for: self)
+        return position + consumed
+    }
+
+    /// A head that can not be read: there is no telling where the next one begins.
+    private func refuse(_ rejection: Rejection) {
+        let exchange = worker.takeExchange()
+        self.exchange = exchange
+        phase = .answering
+        closesAfterResponse = true
+        exchange.refuse(rejection, for: self)
+    }
+
+    private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
+        worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        let span = buffer.span
+        guard chunks != nil else {
+            let count = Int(min(contentLeft, UInt64(span.count - position)))
+            contentLeft -= UInt64(count)
+            exchange?.clientSent(span.extracting(position..<position + count))
+            if contentLeft == 0 { requestComplete() }
+            return position + count
+        }
+        var next = position
+        do {
+            while isOpen, phase == .content, wantsInput {
+                switch try chunks!.next(span, from: &next) {
+                case .data(let start, let count):
+                    exchange?.clientSent(span.extracting(start..<start + count))
+                case .needMore:
+                    return next
+                case .end:
+                    requestComplete()
+                    return next
+                }
+            }
+        } catch {
+            contentMalformed(Rejection(error))
+            return buffer.count
+        }
+        return next
+    }
+
+    private func requestComplete() {
+        let trailers = chunks == nil ? nil : exchange?.requestTrailers
+        chunks = nil
+        guard let exchange else {
+            // The rest of a request that has been answered.
+            becomeIdle()
+            return
+        }
+        if phase == .content {
+            phase = .answering
+            if hasUnsentOutput {
+                worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            } else {
+                worker.loop.clearDeadline(self)
+            }
+        }
+        exchange.clientFinished(trailers)
+    }
+
+    private func contentMalformed(_ rejection: Rejection) {
+        guard let exchange else { return close() }
+        closesAfterResponse = true
+        exchange.fail(rejection)
+    }
+
+    /// The client sends no more. Between requests that is the end; after a request it may still read the response.
+    private func clientFinished() {
+        switch phase {
+        case .idle, .lingering: close()
+        case .head: abandon()
+        case .content: exchange == nil ? close() : abandon()
+        case .tunnel:
+            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            exchange?.clientFinished(nil)
+            isReadable = false
+        case .answering: SystemCalls.probeLiveness(descriptor)
+        }
+    }
+
+    /// The client is gone: so is what was done for it.
+    private func abandon() {
+        let exchange = exchange
+        self.exchange = nil
+        exchange?.clientGone()
+        close()
+    }
+
+    // MARK: Answering
+
+    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
+    func decideToKeep() -> Bool {
+        if closesAfterResponse || worker.isDraining || peerFinished && input == nil {
+            closesAfterResponse = true
+            return false
+        }
+        if phase == .content {
+            let discardable = chunks == nil && contentLeft <= Self.longestDiscard && exchange?.head.expectsContinue != true
+            if !discardable { closesAfterResponse = true }
+        }
+        return !closesAfterResponse
+    }
+
+    /// The scratch buffer that this connection's next output is written to; sent at the end of the turn, or before.
+    func output() -> ByteBuffer {
+        if worker.corkedClient !== self {
+            worker.flushClientOutput()
+            worker.corkedClient = self
+        }
+        return worker.clientOutput
+    }
+
+    /// The head has been written to `output()`; what follows is delimited like this.
+    func responseBegins(_ framing: BodyFraming) {
+        responseFraming = framing
+        if framing == .untilClose { closesAfterResponse = true }
+    }
+
+    func sendContent(_ content: Span<UInt8>) {
+        let out = output()
+        switch responseFraming {
+        case .none: break
+        case .length, .untilClose:
+            if out.count + content.count <= Worker.largestCopy {
+                out.append(content)
+            } else {
+                send(out, then: content)
+                out.clear()
+            }
+        case .chunked:
+            out.append(hexadecimal: UInt(content.count))
+            out.append("\r\n")
+            out.append(content)
+            out.append("\r\n")
+            if out.count > Worker.receiveSize { worker.flushClientOutput() }
+        }
+        if hasUnsentOutput { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+    }
+
+    /// Ends the response; `trailers` holds complete field lines.
+    func finishResponse(trailers: ByteBuffer?) {
+        if responseFraming == .chunked {
+            let out = output()
+            out.append("0\r\n")
+            if let trailers { out.append(trailers.span) }
+            out.append("\r\n")
+        }
+        exchange = nil
+        if phase == .tunnel { return tunnelEndedByUpstream() }
+        if closesAfterResponse { return closeGracefully() }
+        if phase == .content { return }  // the rest is thrown away, then the connection is idle
+        becomeIdle()
+    }
+
+    private func becomeIdle() {
+        phase = .idle
+        if worker.isDraining { return closeGracefully() }
+        worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
+        // What the client has sent meanwhile is read in a turn of its own: the caller may be using the worker's buffers.
+        if input != nil || isReadable { worker.loop.runSoon(self) }
+    }
+
+    /// The response can not be completed: the client must be able to see that.
+    func abortResponse() {
+        exchange = nil
+        worker.flushClientOutput()
+        closeDescriptor(reset: responseFraming == .untilClose || responseFraming == .none)
+        worker.clientClosed(self)
+    }
+
+    /// Sends what is left, then ends the connection so that the client gets all of it.
+    private func closeGracefully() {
+        worker.flushClientOutput()
+        guard isOpen else { return }
+        if hasUnsentOutput {
+            closesWhenDrained = true
+            phase = .lingering
+            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            return
+        }
+        // A request read to its end, with nothing behind it: closing can not destroy what was sent.
+        if phase == .answering, !isReadable, input == nil { return close() }
+        phase = .lingering
+        finishSending()
+        worker.loop.setDeadline(self, after: Self.lingerTime)
+        if let input {
+            self.input = nil
+            worker.buffers.giveBack(input)
+        }
+        worker.loop.runSoon(self)
+    }
+
+    // MARK: Tunnel
+
+    func becomeTunnel() {
+        phase = .tunnel
+        responseFraming = .untilClose
+        worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        if input != nil || isReadable { worker.loop.runSoon(self) }
+    }
+
+    private func tunnelEndedByUpstream() {
+        worker.flushClientOutput()
+        guard isOpen else { return }
+        if peerFinished && !hasUnsentOutput { return close() }
+        closesAfterResponse = true
+        phase = .answering
+        isReadable = true
+        closeGracefully()
+    }
+
+    /// The upstream sends no more through the tunnel; the client still may.
+    func upstreamFinishedTunnel() {
+        worker.flushClientOutput()
+        halfClosedByUpstream = true
+        if isOpen && !hasUnsentOutput { finishSending() }
+    }
+
+    // MARK: Connection's moments
+
+    override func outputDrained() {
+        if closesWhenDrained {
+            closesWhenDrained = false
+            phase = .answering
+            return closeGracefully()
+        }
+        if halfClosedByUpstream { finishSending() }
+        switch phase {
+        case .answering: worker.loop.clearDeadline(self)
+        case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        case .idle, .head, .lingering: break
+        }
+        exchange?.clientDrained()
+    }
+
+    override func outputMoved() {
+        if phase == .answering || phase == .content || phase == .lingering {
+            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+        }
+    }
+
+    override func writeFailed() {
+        // The event that says so follows; the stack below may still be delivering to us.
+        isBroken = true
+        isReadable = true
+        worker.loop.runSoon(self)
+    }
+
+    override func deadlinePassed() {
+        if hasUnsentOutput { return abandon() }
+        switch phase {
+        case .idle, .lingering: close()
+        case .head: refuse(.requestTimeout)
+        case .content:
+            guard let exchange else { return close() }
+            closesAfterResponse = true
+            exchange.isWaiting ? exchange.waitExpired() : exchange.fail(.requestTimeout)
+        case .answering: exchange?.waitExpired()
+        case .tunnel: abandon()
+        }
+        worker.flushClientOutput()
+    }
+
+    /// The worker is going away: idle connections at once, others after their response.
+    func drain() {
+        if phase == .idle && !hasUnsentOutput { close() } else { closesAfterResponse = true }
+    }
+
+    func close() {
+        guard isOpen else { return }
+        if let exchange {
+            self.exchange = nil
+            exchange.clientGone()
+        }
+        closeDescriptor()
+        worker.clientClosed(self)
+    }
+}
+
+extension Rejection {
+    init(_ error: HTTPError) {
+        switch error {
+        case .malformed: self = .badRequest
+        case .uriTooLong: self = .uriTooLong
+        case .headerTooLarge: self = .headerTooLarge
+        case .unsupportedVersion: self = .unsupportedVersion
+        case .unsupportedTransferCoding: self = .notImplemented
+        }
+    }
+}

@@ -1,0 +1,89 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// Accepts clients for one worker.
+final class ClientListener: EventHandler {
+    let socket: ListeningSocket
+    let index: Int
+    private let worker: Worker
+    private(set) var isOpen = true
+    private let localAddress: SocketAddress?
+
+    /// A turn accepts so many, then others get their turn; what is left is announced again.
+    private static let acceptsPerTurn = 64
+    /// Out of descriptors or memory: pause, rather than spin on an event that can not be served.
+    private static let pause = 200
+
+    init(worker: Worker, socket: ListeningSocket, index: Int) throws(SystemError) {
+        self.worker = worker
+        self.socket = socket
+        self.index = index
+        localAddress = Socket.localAddress(socket.descriptor)
+        super.init()
+        try worker.loop.add(self, descriptor: socket.descriptor, levelTriggered: true)
+    }
+
+    override func ready(_ readiness: Readiness) {
+        for _ in 0..<Self.acceptsPerTurn {
+            do {
+                guard let (descriptor, peer) = try Socket.accept(socket.descriptor) else { return }
+                worker.accepted(descriptor, from: peer, at: self)
+            } catch {
+                worker.log(.error, "listener \(socket.definition.display): \(error.text)")
+                worker.loop.remove(self, descriptor: socket.descriptor)
+                worker.scheduleAccepting(self, after: Self.pause)
+                return
+            }
+        }
+    }
+
+    func resume() { if isOpen { try? worker.loop.add(self, descriptor: socket.descriptor, levelTriggered: true) } }
+
+    /// Takes what is waiting, then closes: a connection in the queue of a closed socket would be reset.
+    func close() {
+        guard isOpen else { return }
+        while let accepted = try? Socket.accept(socket.descriptor) {
+            worker.accepted(accepted.descriptor, from: accepted.peer, at: self)
+        }
+        isOpen = false
+        worker.loop.remove(self, descriptor: socket.descriptor)
+        if !socket.isShared { SystemCalls.close(socket.descriptor) }
+    }
+
+    func facts(for peer: SocketAddress, trusted: [AddressRange]) -> ClientFacts {
+        let address = peer.ipBits.map { IPAddress(high: $0.high, low: $0.low) }
+        let text = ByteBuffer(capacity: 16)
+        if let address { address.append(to: text) } else { text.append("unix") }
+        return ClientFacts(
+            peerAddress: address, peerPort: peer.port, scheme: .http, listenerPort: socket.port,
+            peerIsTrusted: address.map { peer in trusted.contains { $0.contains(peer) } } ?? false, addressText: text)
+    }
+
+    /// Whether connecting to `address` would end here.
+    func isReached(by address: SocketAddress) -> Bool {
+        guard let localAddress, address.port == localAddress.port else { return address == localAddress }
+        return address == localAddress || localAddress.isAny && address.isLoopback
+    }
+}
+
+/// Refuses a client for whom there is no room, in one small write that needs no state.
+enum Shedding {
+    static func refuse(_ descriptor: Int32) {
+        let answer: StaticString = """
+            HTTP/1.1 503 Service Unavailable\r
+            Authproxy-Error: overloaded\r
+            Content-Type: text/plain\r
+            Content-Length: 45\r
+            Connection: close\r
+            Retry-After: 1\r
+            \r
+            The proxy is at its limit; try again later.\r
+
+            """
+        let bytes = unsafe UnsafeRawBufferPointer(start: answer.utf8Start, count: answer.utf8CodeUnitCount)
+        _ = unsafe SystemCalls.send(descriptor, bytes)
+        SystemCalls.finishSending(descriptor)
+        SystemCalls.close(descriptor)
+    }
+}

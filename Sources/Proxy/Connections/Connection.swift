@@ -1,0 +1,238 @@
+package import HTTP
+package import Transport
+
+/// A plaintext stream socket on a worker's loop: readiness, unsent output and orderly ends; what client and upstream share.
+///
+/// Reading is edge-triggered: `isReadable` stays set until a read says otherwise, so a connection that was paused goes on
+/// without a system call to find out. Output that the kernel does not take is kept in a leased buffer; whoever feeds this
+/// connection pauses while there is some (``hasUnsentOutput``), which bounds that buffer by one read.
+package class Connection: EventHandler {
+    final let worker: Worker
+    package private(set) final var descriptor: Int32
+    final var isReadable = false
+    /// The peer has said that it will send no more; there may still be bytes to read.
+    final var peerFinished = false
+    /// Set when the kernel reported an error or both directions closed.
+    final var isBroken = false
+    private final var isWritable = true
+    private final var unsent: ByteBuffer?
+    private final var unsentStart = 0
+    /// Bytes received and not yet consumed: part of a head, or what follows the present message.
+    final var input: ByteBuffer?
+
+    init(worker: Worker, descriptor: Int32) {
+        self.worker = worker
+        self.descriptor = descriptor
+        super.init()
+    }
+
+    deinit { if descriptor >= 0 { SystemCalls.close(descriptor) } }
+
+    final var isOpen: Bool { descriptor >= 0 }
+    final var hasUnsentOutput: Bool { unsent != nil }
+
+    // MARK: What subclasses do
+
+    /// Reads and works until nothing is left to do; called whenever something may have changed.
+    func pump() {}
+    /// All unsent output has gone.
+    func outputDrained() {}
+    /// Part of the unsent output has gone: the peer is alive.
+    func outputMoved() {}
+    /// A write failed: the peer takes nothing more. What it has sent may still be read.
+    func writeFailed() {}
+
+    // MARK: Events
+
+    override public final func ready(_ readiness: Readiness) {
+        if !isDisjoint(readiness, [.failed, .hungUp]) {
+            isBroken = true
+            isReadable = true
+        }
+        if readiness.contains(.peerFinished) {
+            peerFinished = true
+            isReadable = true
+        }
+        if readiness.contains(.readable) { isReadable = true }
+        if readiness.contains(.writable) {
+            isWritable = true
+            becameWritable()
+            if descriptor < 0 { return }
+            if unsent != nil && !sendUnsent() { return }
+        }
+        pump()
+    }
+
+    override public final func turn() { if descriptor >= 0 { pump() } }
+
+    /// The first writability of a connecting socket, among others.
+    func becameWritable() {}
+
+    private final func isDisjoint(_ readiness: Readiness, _ other: Readiness) -> Bool {
+        readiness.rawValue & other.rawValue == 0
+    }
+
+    // MARK: Input
+
+    /// Reads once into `buffer`, behind what it holds.
+    final func receive(into buffer: ByteBuffer, atMost limit: Int = Worker.receiveSize) -> IOResult {
+        var result = IOResult.wouldBlock
+        var room = 0
+        unsafe buffer.appendUninitialized(minimum: limit) { free in
+            room = limit
+            result = unsafe SystemCalls.receive(
+                descriptor, into: UnsafeMutableRawBufferPointer(rebasing: free[0..<limit]))
+            if case .bytes(let count) = result { return count }
+            return 0
+        }
+        switch result {
+        // A short read has emptied the socket; only an end may still be there, which has been announced then.
+        case .bytes(let count): if count < room && !peerFinished && !isBroken { isReadable = false }
+        case .wouldBlock: isReadable = false
+        case .end: peerFinished = true
+        case .failed: isBroken = true
+        }
+        return result
+    }
+
+    /// Keeps what of `buffer` lies behind `consumed`; `buffer` may be the worker's or this connection's own.
+    final func keepInput(_ buffer: ByteBuffer, from consumed: Int) {
+        if let own = input {
+            if consumed >= own.count {
+                input = nil
+                worker.buffers.giveBack(own)
+            } else {
+                own.removeFirst(consumed)
+            }
+        } else if consumed < buffer.count {
+            let kept = worker.buffers.lease()
+            kept.append(buffer.span(ByteRange(consumed, buffer.count - consumed)))
+            input = kept
+        }
+    }
+
+    // MARK: Output
+
+    /// Sends all of `bytes`, now or as the peer takes it.
+    final func send(_ bytes: ByteBuffer) {
+        if bytes.isEmpty || descriptor < 0 { return }
+        unsafe bytes.withUnsafeBytes { unsafe send($0) }
+    }
+
+    final func send(_ bytes: UnsafeRawBufferPointer) {
+        if let unsent {
+            unsafe unsent.append(bytes)
+            return
+        }
+        var sent = 0
+        if isWritable {
+            switch unsafe SystemCalls.send(descriptor, bytes) {
+            case .bytes(let count): sent = count
+            case .wouldBlock: isWritable = false
+            case .end: break
+            case .failed:
+                writeFailed()
+                return
+            }
+        }
+        if sent < bytes.count {
+            isWritable = false
+            keepUnsent(unsafe UnsafeRawBufferPointer(rebasing: bytes[sent...]))
+        }
+    }
+
+    /// Sends `head` and then `content` in one call, copying nothing that the kernel takes.
+    final func send(_ head: ByteBuffer, then content: Span<UInt8>) {
+        if descriptor < 0 { return }
+        unsafe head.withUnsafeBytes { first in
+            unsafe content.withUnsafeBytes { second in
+                unsafe send(first, then: second)
+            }
+        }
+    }
+
+    private final func send(_ first: UnsafeRawBufferPointer, then second: UnsafeRawBufferPointer) {
+        if first.isEmpty { return unsafe send(second) }
+        guard unsent == nil, isWritable else {
+            unsafe send(first)
+            if descriptor >= 0 { unsafe send(second) }
+            return
+        }
+        switch unsafe SystemCalls.send(descriptor, first, second) {
+        case .bytes(let count):
+            if count < first.count { keepUnsent(unsafe UnsafeRawBufferPointer(rebasing: first[count...])) }
+            let sentOfSecond = max(0, count - first.count)
+            if sentOfSecond < second.count {
+                keepUnsent(unsafe UnsafeRawBufferPointer(rebasing: second[sentOfSecond...]))
+            }
+        case .wouldBlock, .end:
+            keepUnsent(first)
+            keepUnsent(second)
+        case .failed: writeFailed()
+        }
+    }
+
+    private final func keepUnsent(_ bytes: UnsafeRawBufferPointer) {
+        isWritable = false
+        let buffer = unsent ?? worker.buffers.lease()
+        unsafe buffer.append(bytes)
+        if unsent == nil {
+            unsent = buffer
+            unsentStart = 0
+            outputMoved()
+        }
+    }
+
+    /// False when the connection is gone or its output failed.
+    private final func sendUnsent() -> Bool {
+        guard let buffer = unsent else { return true }
+        let rest = buffer.count - unsentStart
+        let result = unsafe buffer.withUnsafeBytes { bytes in
+            unsafe SystemCalls.send(descriptor, UnsafeRawBufferPointer(rebasing: bytes[unsentStart...]))
+        }
+        switch result {
+        case .bytes(let count):
+            unsentStart += count
+            if count < rest {
+                isWritable = false
+                outputMoved()
+                return true
+            }
+            dropUnsent()
+            outputDrained()
+            return descriptor >= 0
+        case .wouldBlock, .end:
+            isWritable = false
+            return true
+        case .failed:
+            dropUnsent()
+            writeFailed()
+            return descriptor >= 0
+        }
+    }
+
+    final func dropUnsent() {
+        guard let buffer = unsent else { return }
+        unsent = nil
+        worker.buffers.giveBack(buffer)
+    }
+
+    // MARK: Ends
+
+    /// Says that no more is sent, keeps reading.
+    final func finishSending() { if descriptor >= 0 { SystemCalls.finishSending(descriptor) } }
+
+    /// Leaves the loop and closes; with `reset` the peer sees at once that what it got is not complete.
+    final func closeDescriptor(reset: Bool = false) {
+        guard descriptor >= 0 else { return }
+        worker.loop.remove(self)
+        if reset { SystemCalls.resetOnClose(descriptor) }
+        SystemCalls.close(descriptor)
+        descriptor = -1
+        dropUnsent()
+        if let input {
+            self.input = nil
+            worker.buffers.giveBack(input)
+        }
+    }
+}

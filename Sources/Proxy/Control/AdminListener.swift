@@ -1,0 +1,122 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// Opens the administration's sockets: always a unix socket that only this user can use, and TCP where it is configured.
+final class AdminListener: EventHandler {
+    private unowned let server: Server
+    private(set) var socketPath: String?
+    private var doors: [Door] = []
+
+    init(server: Server) throws(SystemError) {
+        self.server = server
+        super.init()
+        try adopt(server.configuration.admin)
+    }
+
+    func adopt(_ definition: AdminDefinition) throws(SystemError) {
+        let wanted = definition.socket ?? AdminSocket.defaultPath()
+        if wanted != socketPath {
+            if let old = socketPath {
+                close(doors.filter(\.isLocal))
+                UnixSocketFile.remove(old)
+            }
+            socketPath = nil
+            if let wanted { openSocket(wanted) }
+        }
+        if doors.first(where: { !$0.isLocal })?.definition != definition.listen {
+            close(doors.filter { !$0.isLocal })
+            if let listen = definition.listen { try openTCP(listen) }
+        }
+    }
+
+    private func openSocket(_ path: String) {
+        do {
+            let descriptor = try UnixSocketFile.listen(path: path, mode: 0o600)
+            try add(Door(server: server, descriptor: descriptor, isLocal: true, definition: nil))
+            socketPath = path
+        } catch {
+            server.logWriter.log(.warn, "no admin socket at \(path): reload and status will not find this process")
+        }
+    }
+
+    private func openTCP(_ definition: ListenerDefinition) throws(SystemError) {
+        guard case .tcp(let host, let port) = definition.address,
+            let address = host.isEmpty ? SocketAddress.any(port: port) : SocketAddress(literal: host, port: port)
+        else { return }
+        let descriptor = try Socket.listen(on: address, sharesPort: false)
+        try add(Door(server: server, descriptor: descriptor, isLocal: false, definition: definition))
+    }
+
+    private func add(_ door: Door) throws(SystemError) {
+        try server.loop.add(door, descriptor: door.descriptor, levelTriggered: true)
+        doors.append(door)
+    }
+
+    private func close(_ closing: [Door]) {
+        for door in closing {
+            server.loop.remove(door, descriptor: door.descriptor)
+            SystemCalls.close(door.descriptor)
+            doors.removeAll { $0 === door }
+        }
+    }
+
+    func close() {
+        close(doors)
+        if let socketPath { UnixSocketFile.remove(socketPath) }
+    }
+
+    /// One listening socket of the administration.
+    final class Door: EventHandler {
+        unowned let server: Server
+        let descriptor: Int32
+        let isLocal: Bool
+        let definition: ListenerDefinition?
+        var connections = 0
+
+        private static let mostConnections = 64
+
+        init(server: Server, descriptor: Int32, isLocal: Bool, definition: ListenerDefinition?) {
+            self.server = server
+            self.descriptor = descriptor
+            self.isLocal = isLocal
+            self.definition = definition
+            super.init()
+        }
+
+        override func ready(_ readiness: Readiness) {
+            while let accepted = try? Socket.accept(descriptor) {
+                guard connections < Self.mostConnections else {
+                    SystemCalls.close(accepted.descriptor)
+                    continue
+                }
+                let connection = AdminConnection(door: self, descriptor: accepted.descriptor)
+                if (try? server.loop.add(connection, descriptor: accepted.descriptor)) != nil {
+                    connections += 1
+                    connection.begin()
+                } else {
+                    SystemCalls.close(accepted.descriptor)
+                }
+            }
+        }
+    }
+}
+
+/// Where the administration's unix socket is: made by `run`, found by `reload` and `status`.
+package enum AdminSocket {
+    /// `$RUNTIME_DIRECTORY` (systemd), else `$XDG_RUNTIME_DIR`, else a folder of this user's own below /tmp.
+    package static func folder() -> String? {
+        if let folder = EnvironmentVariables.value("RUNTIME_DIRECTORY")?.split(separator: ":").first { return String(folder) }
+        if let folder = EnvironmentVariables.value("XDG_RUNTIME_DIR"), !folder.isEmpty { return folder }
+        return PrivateFolder.make("/tmp/authproxy-\(SystemCalls.userID)")
+    }
+
+    static func defaultPath() -> String? { folder().map { "\($0)/authproxy-\(SystemCalls.processID).sock" } }
+
+    /// The sockets that processes of this user have made here.
+    package static func present() -> [String] {
+        guard let folder = folder() else { return [] }
+        return PrivateFolder.entries(folder).filter { $0.hasPrefix("authproxy-") && $0.hasSuffix(".sock") }
+            .map { "\(folder)/\($0)" }
+    }
+}

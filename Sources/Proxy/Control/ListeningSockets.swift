@@ -1,0 +1,100 @@
+internal import Transport
+
+/// Opens what the configuration listens on, and keeps what stays the same over a reload.
+final class ListeningSockets {
+    private struct Entry {
+        var definition: ListenerDefinition
+        var sockets: [ListeningSocket]  // one a worker, or one that all share
+    }
+
+    private var entries: [Entry] = []
+    private let workers: Int
+
+    init(workers: Int) { self.workers = workers }
+
+    struct Failure: Error {
+        var text: String
+    }
+
+    /// Opens the new ones; on failure everything is as it was. Old ones that are no longer named are forgotten: the workers
+    /// close theirs, shared ones are closed by `closeForgotten`.
+    func adopt(_ definitions: [ListenerDefinition]) throws(Failure) {
+        var fresh: [Entry] = []
+        do {
+            for definition in definitions where !entries.contains(where: { $0.definition == definition }) {
+                fresh.append(Entry(definition: definition, sockets: try open(definition)))
+            }
+        } catch {
+            for entry in fresh { close(entry) }
+            throw error
+        }
+        forgotten = entries.filter { entry in !definitions.contains(entry.definition) }
+        let all = entries + fresh
+        entries = definitions.compactMap { definition in all.first { $0.definition == definition } }
+    }
+
+    private var forgotten: [Entry] = []
+
+    /// Once the workers have let go of them.
+    func closeForgotten() {
+        for entry in forgotten { for socket in entry.sockets where socket.isShared { SystemCalls.close(socket.descriptor) } }
+        forgotten = []
+    }
+
+    func sockets(forWorker index: Int) -> [ListeningSocket] {
+        entries.map { $0.sockets[min(index, $0.sockets.count - 1)] }
+    }
+
+    /// Listener and port, as bound: where port 0 was asked for, the one that it became.
+    var bound: [(definition: ListenerDefinition, port: UInt16)] { entries.map { ($0.definition, $0.sockets[0].port) } }
+
+    private func close(_ entry: Entry) {
+        for socket in entry.sockets { SystemCalls.close(socket.descriptor) }
+    }
+
+    private func open(_ definition: ListenerDefinition) throws(Failure) -> [ListeningSocket] {
+        do {
+            switch definition.address {
+            case .tcp(let host, let port): return try openTCP(definition, host: host, port: port)
+            case .unix(let path, let mode):
+                let descriptor = try UnixSocketFile.listen(path: path, mode: mode)
+                return [ListeningSocket(definition: definition, descriptor: descriptor, isShared: true, port: 0)]
+            case .inherited(let descriptor):
+                guard FileSystemCalls.kind(of: descriptor) == .socket else {
+                    throw Failure(text: "\(definition.display): no socket was passed as this descriptor (socket activation)")
+                }
+                SystemCalls.prepareInherited(descriptor)
+                let port = Socket.localAddress(descriptor)?.port ?? 0
+                return [ListeningSocket(definition: definition, descriptor: descriptor, isShared: true, port: port)]
+            }
+        } catch let failure as Failure {
+            throw failure
+        } catch let error as SystemError {
+            throw Failure(text: "can not listen on \(definition.display): \(error.text)")
+        } catch {
+            throw Failure(text: "can not listen on \(definition.display)")
+        }
+    }
+
+    private func openTCP(_ definition: ListenerDefinition, host: String, port: UInt16) throws -> [ListeningSocket] {
+        let address = host.isEmpty ? SocketAddress.any(port: port) : SocketAddress(literal: host, port: port)
+        guard let address else { throw Failure(text: "\(definition.display): not an address to listen on") }
+        // A bind without a shared port fails when anyone listens there already, which SO_REUSEPORT would hide.
+        let probe = try Socket.listen(on: address, sharesPort: false, backlog: 0)
+        let chosen = Socket.localAddress(probe)?.port ?? port
+        SystemCalls.close(probe)
+        let shared = host.isEmpty ? SocketAddress.any(port: chosen) : SocketAddress(literal: host, port: chosen) ?? address
+        var sockets: [ListeningSocket] = []
+        do {
+            for _ in 0..<workers {
+                let descriptor = try Socket.listen(on: shared, sharesPort: true)
+                sockets.append(
+                    ListeningSocket(definition: definition, descriptor: descriptor, isShared: false, port: chosen))
+            }
+        } catch {
+            for socket in sockets { SystemCalls.close(socket.descriptor) }
+            throw error
+        }
+        return sockets
+    }
+}

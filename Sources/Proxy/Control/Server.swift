@@ -1,0 +1,292 @@
+internal import HTTP
+internal import Policy
+package import Transport
+
+/// What reading the configuration gave.
+package enum ConfigurationOutcome: Sendable {
+    case loaded(Configuration, dependencies: [String])
+    case faulty(String)
+}
+
+/// How a server is started, as the command line has it.
+package struct ServerOptions {
+    package var load: () -> ConfigurationOutcome
+    package var watchesConfiguration = false
+    package var command: [String] = []
+    /// Said to a person on a terminal when the proxy is up: one line per listener.
+    package var announce: (_ urls: [String]) -> Void = { _ in }
+    package var isTerminal = false
+    package init(load: @escaping () -> ConfigurationOutcome) { self.load = load }
+}
+
+/// The control plane: signals, reload, watched files, administration. It runs on the thread that calls `run`; requests are
+/// the workers' work, who are told of changes by their mailboxes.
+package final class Server {
+    let loop: EventLoop
+    let options: ServerOptions
+    private(set) var configuration: Configuration
+    private(set) var workers: [WorkerThread] = []
+    private let signals: SignalSource
+    private let sockets: ListeningSockets
+    private let resolver: Resolver
+    let logWriter: LogWriter
+    let service: ServiceManager
+    let watched: WatchedFiles
+    private var admin: AdminListener?
+    private var child: ChildProcess?
+    private(set) var isDraining = false
+    private var drainDeadline: Int64 = 0
+    private var exitStatus: Int32?
+    private(set) var lastReloadSucceeded = true
+    private(set) var lastReloadAt: Int64
+    let startedAt = Clock.wallMilliseconds()
+    let instance: String
+    private var handlers: [EventHandler] = []
+
+    package static let forcedStop: Int32 = 3
+
+    package struct StartFailure: Error {
+        package var text: String
+        package var isConfiguration: Bool
+    }
+
+    /// Opens what is to be listened on and starts the workers. Before the first other thread of the process.
+    package init(_ options: ServerOptions, configuration: Configuration, dependencies: [String]) throws(StartFailure) {
+        self.options = options
+        self.configuration = configuration
+        lastReloadAt = startedAt
+        instance = configuration.instance ?? Self.randomInstance()
+        let count = configuration.workers ?? SystemCalls.coreCount
+        sockets = ListeningSockets(workers: count)
+        service = ServiceManager.fromEnvironment()
+        do {
+            signals = try SignalSource()
+            loop = try EventLoop()
+            resolver = try Resolver()
+            logWriter = try LogWriter(configuration.log.destination, format: configuration.log.format)
+            try sockets.adopt(configuration.listeners)
+        } catch let failure as ListeningSockets.Failure {
+            throw StartFailure(text: failure.text, isConfiguration: false)
+        } catch {
+            throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
+        }
+        watched = WatchedFiles(configuration, dependencies: options.watchesConfiguration ? dependencies : [])
+        startWorkers(count)
+        do {
+            try addHandlers()
+            admin = try AdminListener(server: self)
+        } catch {
+            throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
+        }
+    }
+
+    private static func randomInstance() -> String {
+        var random = RandomSource()
+        return String(random.next() & 0xffff_ffff, radix: 16)
+    }
+
+    private func startWorkers(_ count: Int) {
+        let limit = ConnectionLimit.clamped(configuration.limits.connections)
+        if limit < configuration.limits.connections {
+            configuration.limits.connections = limit
+            logWriter.log(
+                .warn, "limits.connections is \(limit): half of the limit on open files; raise it (ulimit -n, LimitNOFILE=) for more")
+        }
+        for index in 0..<count {
+            let ring = LogRing(format: configuration.log, writer: logWriter)
+            guard let mailbox = try? Mailbox<WorkerMessage>() else { continue }
+            let start = WorkerStart(
+                index: index, workerCount: count, mailbox: mailbox, resolver: resolver, logRing: ring, instance: instance)
+            mailbox.post(.adopt(configuration, sockets.sockets(forWorker: index)))
+            workers.append(WorkerThread(start))
+        }
+    }
+
+    private func addHandlers() throws(SystemError) {
+        let signalHandler = Watcher { [unowned self] in
+            while let signal = signals.next() { receive(signal) }
+        }
+        try loop.add(signalHandler, descriptor: signals.descriptor, levelTriggered: true)
+        handlers.append(signalHandler)
+        if watched.descriptor >= 0 {
+            let fileHandler = Watcher { [unowned self] in checkFiles() }
+            try loop.add(fileHandler, descriptor: watched.descriptor, levelTriggered: true)
+            handlers.append(fileHandler)
+        }
+        try addTicker(every: WatchedFiles.interval) { [unowned self] in checkFiles() }
+        if let watchdog = service.watchdogMilliseconds {
+            try addTicker(every: max(watchdog / 3, 100)) { [unowned self] in checkWorkersLive() }
+        }
+    }
+
+    private func addTicker(every milliseconds: Int, _ action: @escaping () -> Void) throws(SystemError) {
+        let ticker = Ticker(loop: loop, interval: milliseconds, action: action)
+        try loop.add(ticker)
+        ticker.schedule()
+        handlers.append(ticker)
+    }
+
+    // MARK: Running
+
+    /// Serves until it is told to stop; the process's exit status.
+    package func run() -> Int32 {
+        let urls = sockets.bound.map { Self.url(of: $0.definition, port: $0.port) }
+        logWriter.log(.info, "listening on \(urls.joined(separator: ", "))")
+        for warning in configuration.warnings { logWriter.log(.warn, warning) }
+        options.announce(urls)
+        _ = service.ready(status: "serving on \(urls.joined(separator: ", "))")
+        if !options.command.isEmpty { startChild(urls) }
+        while exitStatus == nil { loop.runOnce(maximumWait: 60_000) }
+        for worker in workers { worker.mailbox.post(.stop) }
+        admin?.close()
+        logWriter.flush(within: 2_000)
+        return exitStatus ?? 0
+    }
+
+    private static func url(of definition: ListenerDefinition, port: UInt16) -> String {
+        switch definition.address {
+        case .tcp(let host, _):
+            let name = host.isEmpty ? "localhost" : host.contains(":") ? "[\(host)]" : host
+            return "http://\(name):\(port)"
+        case .unix(let path, _): return "unix:\(path)"
+        case .inherited: return port == 0 ? definition.display : "http://localhost:\(port)"
+        }
+    }
+
+    var listening: [String] { sockets.bound.map { Self.url(of: $0.definition, port: $0.port) } }
+
+    private func startChild(_ urls: [String]) {
+        do {
+            child = try ChildProcess(options.command, environment: ["AUTHPROXY_URL": urls.first ?? ""])
+        } catch {
+            logWriter.log(.error, "can not start \(options.command[0]): \(error.text)")
+            exitStatus = error.number == ChildProcess.notFound ? 127 : 126
+        }
+    }
+
+    // MARK: Signals
+
+    private func receive(_ signal: ProcessSignal) {
+        switch signal {
+        case .terminate: stop(signal)
+        case .interrupt: isDraining ? finish(Self.forcedStop) : stop(signal)
+        case .quit: finish(Self.forcedStop)
+        case .hangUp: child?.isRunning == true ? child?.send(signal) : ()
+            _ = reload()
+        case .user1: logWriter.reopen()
+        case .child: childChanged()
+        }
+    }
+
+    private func childChanged() {
+        guard let status = child?.reap() else { return }
+        // The command was what this was run for: its status is ours, once running requests have ended.
+        childStatus = status
+        if isDraining { checkDrained() } else { drain() }
+    }
+
+    private var childStatus: Int32?
+
+    private func stop(_ signal: ProcessSignal) {
+        if let child, child.isRunning { return child.send(signal) }
+        drain()
+    }
+
+    private func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        logWriter.log(.info, "stopping: running requests are finished first")
+        _ = service.stopping(status: "finishing running requests")
+        drainDeadline = loop.now + Int64(configuration.timeouts.shutdown)
+        for worker in workers { worker.mailbox.post(.drain) }
+        try? addTicker(every: 64) { [unowned self] in checkDrained() }
+        checkDrained()
+    }
+
+    private func checkDrained() {
+        if loop.now >= drainDeadline {
+            logWriter.log(.warn, "stopping with requests still running: timeouts.shutdown has passed")
+            return finish(childStatus ?? Self.forcedStop)
+        }
+        collectReports { [unowned self] reports in
+            if reports.count == workers.count && reports.allSatisfy(\.isDrained) { finish(childStatus ?? 0) }
+        }
+    }
+
+    private func finish(_ status: Int32) { if exitStatus == nil { exitStatus = status } }
+
+    // MARK: Reload
+
+    /// Reads the configuration again. A faulty one changes nothing; the answer says why, nil means that it is in force.
+    func reload() -> String? {
+        _ = service.reloading()
+        defer { _ = service.ready(status: "serving on \(listening.joined(separator: ", "))") }
+        lastReloadAt = Clock.wallMilliseconds()
+        switch options.load() {
+        case .faulty(let text):
+            lastReloadSucceeded = false
+            logWriter.log(.error, "the configuration was not changed:\n\(text)")
+            return text
+        case .loaded(var fresh, let dependencies):
+            do {
+                try sockets.adopt(fresh.listeners)
+            } catch {
+                lastReloadSucceeded = false
+                logWriter.log(.error, "the configuration was not changed: \(error.text)")
+                return error.text
+            }
+            fresh.limits.connections = ConnectionLimit.clamped(fresh.limits.connections)
+            fresh.workers = configuration.workers
+            configuration = fresh
+            watched.adopt(fresh, dependencies: options.watchesConfiguration ? dependencies : [])
+            for (index, worker) in workers.enumerated() {
+                worker.mailbox.post(.adopt(fresh, sockets.sockets(forWorker: index)))
+            }
+            logWriter.configure(fresh.log)
+            try? admin?.adopt(fresh.admin)
+            lastReloadSucceeded = true
+            for warning in fresh.warnings { logWriter.log(.warn, warning) }
+            logWriter.log(.info, "configuration reloaded")
+            // The workers answer in the order of their messages: once they report, they have let go of old listeners.
+            collectReports { [unowned self] _ in sockets.closeForgotten() }
+            return nil
+        }
+    }
+
+    private func checkFiles() {
+        let changes = watched.changes()
+        for change in changes {
+            switch change {
+            case .secret(let id, let secret, let display):
+                for worker in workers { worker.mailbox.post(.secret(id, secret)) }
+                logWriter.log(.info, "new content of \(display) is in force")
+            case .unreadable(let display, let why):
+                logWriter.log(.warn, "\(display): \(why); the last good value is kept")
+            case .urlList(let index, let text, let display):
+                for worker in workers { worker.mailbox.post(.urlList(index, text)) }
+                logWriter.log(.info, "\(display) is in force: \(text.entryCount) entries")
+                for fault in text.faults.prefix(10) { logWriter.log(.warn, "\(display):\(fault.line): \(fault.message)") }
+            case .configuration:
+                _ = reload()
+            }
+        }
+    }
+
+    // MARK: Reports
+
+    /// Asks every worker for its numbers; `done` runs on this loop, at the latest after a second with those that answered.
+    func collectReports(_ done: @escaping ([WorkerReport]) -> Void) {
+        guard let collector = try? ReportCollector(loop: loop, expected: workers.count, done: done) else { return done([]) }
+        for worker in workers {
+            worker.mailbox.post(.report { report in collector.mailbox.post(report) })
+        }
+        collector.start()
+    }
+
+    /// The watchdog is answered only while every worker's loop turns.
+    private func checkWorkersLive() {
+        collectReports { [unowned self] reports in
+            if reports.count == workers.count { _ = service.watchdog() }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import Policy
+internal import Transport
+
+/// The files whose new content takes effect by itself: secrets and URL lists always, the configuration if asked.
+final class WatchedFiles {
+    enum Change {
+        case secret(SecretID, Secret, display: String)
+        case unreadable(display: String, why: String)
+        case urlList(Int, URLListText, display: String)
+        case configuration
+    }
+
+    /// Milliseconds between looks where no event came: within a second new content is in force.
+    static let interval = 400
+
+    private let watcher: FileWatcher
+    private var secrets: [String: [SecretID]] = [:]
+    private var lists: [String: [Int]] = [:]
+    private var formats: [Int: URLListDefinition] = [:]
+    private var dependencies: Set<String> = []
+
+    init(_ configuration: Configuration, dependencies: [String]) {
+        watcher = FileWatcher(paths: [])
+        adopt(configuration, dependencies: dependencies)
+    }
+
+    var descriptor: Int32 { watcher.descriptor }
+
+    func adopt(_ configuration: Configuration, dependencies: [String]) {
+        secrets = [:]
+        lists = [:]
+        for (index, secret) in configuration.secrets.enumerated() {
+            if case .file(let path) = secret.source { secrets[path, default: []].append(SecretID(index)) }
+        }
+        for (index, list) in URLListTable.definitions(in: configuration.rules).enumerated() {
+            lists[list.path, default: []].append(index)
+            formats[index] = list
+        }
+        self.dependencies = Set(dependencies)
+        watcher.setPaths(Array(secrets.keys) + Array(lists.keys) + dependencies)
+    }
+
+    func changes() -> [Change] {
+        var found: [Change] = []
+        var reloads = false
+        for path in watcher.changedPaths() {
+            if let ids = secrets[path] { found += secretChanges(path, ids) }
+            if let indexes = lists[path] { found += listChanges(path, indexes) }
+            if dependencies.contains(path) { reloads = true }
+        }
+        if reloads { found.append(.configuration) }
+        return found
+    }
+
+    private func secretChanges(_ path: String, _ ids: [SecretID]) -> [Change] {
+        let display = "${file:\(path)}"
+        do {
+            let secret = try SecretFile.read(path)
+            return ids.map { .secret($0, secret, display: display) }
+        } catch {
+            return [.unreadable(display: display, why: error.text)]
+        }
+    }
+
+    private func listChanges(_ path: String, _ indexes: [Int]) -> [Change] {
+        indexes.compactMap { index in
+            guard let definition = formats[index] else { return nil }
+            guard let text = try? FileContent.read(path, limit: FileContent.listLimit) else {
+                return .unreadable(display: path, why: "can not be read")
+            }
+            return .urlList(index, URLListText(text, format: definition.format), display: path)
+        }
+    }
+}
+
+/// Reads a secret's file: one trailing newline is not part of the secret.
+package enum SecretFile {
+    package static let limit = 1024 * 1024
+
+    package struct Failure: Error {
+        package var text: String
+    }
+
+    package static func read(_ path: String) throws(Failure) -> Secret {
+        var bytes: [UInt8]
+        do {
+            bytes = try FileContent.read(path, limit: limit)
+        } catch {
+            throw Failure(text: error.description)
+        }
+        defer { for index in bytes.indices { bytes[index] = 0 } }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.isEmpty { throw Failure(text: "the file is empty") }
+        let secret = Secret(bytes)
+        guard secret.isFieldValue else { throw Failure(text: "the file holds bytes that no header may have (a line break?)") }
+        return secret
+    }
+}

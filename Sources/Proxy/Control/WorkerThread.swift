@@ -1,0 +1,27 @@
+internal import Transport
+
+/// All that a worker needs to begin; every part may cross threads.
+package struct WorkerStart: Sendable {
+    var index: Int
+    var workerCount: Int
+    var mailbox: Mailbox<WorkerMessage>
+    var resolver: Resolver
+    var logRing: LogRing
+    var instance: String
+}
+
+/// A worker's thread as the control plane sees it. The worker itself is made on its own thread and never leaves it.
+struct WorkerThread {
+    let mailbox: Mailbox<WorkerMessage>
+
+    init(_ start: WorkerStart) {
+        mailbox = start.mailbox
+        _ = BackgroundThread.start(name: "worker-\(start.index)") {
+            do {
+                try Worker(start).run()
+            } catch {
+                start.logRing.append(.error, "worker \(start.index) can not start: \(error.text)")
+            }
+        }
+    }
+}

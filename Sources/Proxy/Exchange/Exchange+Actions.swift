@@ -1,0 +1,139 @@
+internal import HTTP
+internal import Policy
+
+// MARK: Answers that need no upstream
+
+extension Exchange {
+    func startBlock(_ block: BlockDefinition) {
+        let answer = BlockedAnswer(to: current, status: block.status)
+        let content = worker.scratch
+        content.clear()
+        answer.appendContent(to: content)
+        record.reason = "blocked"
+        loader = .fixed(fixedLoader)
+        fixedLoader.start(status: answer.status, content: content.span) { (out) throws(Rejection) in
+            if let type = answer.contentType {
+                out.append("Content-Type: ")
+                out.append(type)
+                out.append("\r\n")
+            }
+            out.append("Cache-Control: ")
+            out.append(text: block.cacheControl ?? "no-store")
+            out.append("\r\nAuthproxy-Error: blocked\r\n")
+        }
+    }
+
+    func startRespond(_ respond: RespondPlan) {
+        loader = .fixed(fixedLoader)
+        fixedLoader.start(status: respond.status, content: respond.body.span) { [context] (out) throws(Rejection) in
+            try respond.writeHeaders(context, into: out)
+        }
+    }
+
+    func startRedirect(_ redirect: RedirectPlan) {
+        loader = .fixed(fixedLoader)
+        fixedLoader.start(status: redirect.status, content: worker.empty.span) { [context] (out) throws(Rejection) in
+            out.append("Location: ")
+            try redirect.writeLocation(context, into: out)
+            out.append("\r\n")
+        }
+    }
+
+    func startDemo() {
+        let demo = demoLoader
+        loader = .demo(demo)
+        demo.start()
+    }
+
+    // MARK: Errors of our own
+
+    /// A constant answer: nothing of the request is in it.
+    func writeError(_ rejection: Rejection, to client: ClientConnection) {
+        let keeps = client.decideToKeep()
+        let isProblem = acceptsJSON
+        let body = worker.scratch
+        body.clear()
+        if isProblem {
+            body.append("{\"type\":\"authproxy:")
+            body.append(rejection.reason)
+            body.append("\",\"title\":\"")
+            body.append(rejection.sentence)
+            body.append("\",\"status\":")
+            body.append(decimal: rejection.status)
+            body.append("}\n")
+        } else {
+            body.append(rejection.sentence)
+            body.append("\n")
+        }
+        let out = client.output()
+        out.append("HTTP/1.1 ")
+        out.append(decimal: rejection.status)
+        out.append(UInt8(ascii: " "))
+        out.append(ReasonPhrase.of(rejection.status))
+        out.append("\r\nDate: ")
+        worker.dates.append(unixSeconds: context.unixTime, to: out)
+        out.append(isProblem ? "\r\nContent-Type: application/problem+json" : "\r\nContent-Type: text/plain; charset=utf-8")
+        out.append("\r\nCache-Control: no-store\r\nAuthproxy-Error: ")
+        out.append(rejection.reason)
+        out.append("\r\nContent-Length: ")
+        out.append(decimal: body.count)
+        if rejection.status == 503 { out.append("\r\nRetry-After: 1") }
+        if rejection == .methodNotAllowed { out.append("\r\nAllow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS") }
+        if !keeps {
+            out.append("\r\nConnection: close")
+        } else if head.version == .http10 {
+            out.append("\r\nConnection: keep-alive")
+        }
+        out.append("\r\n\r\n")
+        client.responseBegins(.length(UInt64(body.count)))
+        record.status = rejection.status
+        if head.method != .head {
+            out.append(body.span)
+            record.bytesOut = UInt64(body.count)
+        }
+    }
+
+    /// Accept names a JSON type (RFC 9457); a preference by quality is more than an error page needs.
+    private var acceptsJSON: Bool {
+        for line in head.lines where line.id == .accept {
+            let value = head.bytes.span(line.value)
+            var elements = ListCursor()
+            while let range = elements.next(in: value) {
+                let element = value.extracting(range)
+                if starts(element, with: "application/json") || starts(element, with: "application/problem+json") { return true }
+            }
+        }
+        return false
+    }
+
+    private func starts(_ bytes: Span<UInt8>, with text: StaticString) -> Bool {
+        let length = text.utf8CodeUnitCount
+        return bytes.count >= length && HTTP1.equalsIgnoringCase(bytes.extracting(0..<length), text)
+    }
+
+    // MARK: 6 Record
+
+    func finishRecord(_ client: ClientConnection?) {
+        record.endedAt = Clock.microseconds()
+        let rule = plan.map { $0.actionRule } ?? -1
+        worker.metrics.requestAnswered(
+            listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,
+            rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
+            durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn, bytesOut: record.bytesOut)
+        if record.attempts > 0, let upstream {
+            worker.metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
+        }
+        guard worker.workerLog.wantsAccess else { return }
+        var texts = AccessTexts()
+        texts.requestID = context.requestID.span
+        texts.clientAddress = request.clientAddressText.isEmpty ? context.client.addressText.span : request.clientAddressText.span
+        if !head.methodName.isEmpty { texts.method = head.bytes.span(head.methodName) }
+        texts.host = request.host
+        texts.path = request.path
+        texts.query = request.query
+        if rule >= 0 { texts.rule = snapshot.ruleName(rule) }
+        if let upstream { texts.upstream = upstream.nameText.span }
+        texts.version = head.version
+        worker.workerLog.access(record, texts)
+    }
+}

@@ -1,0 +1,92 @@
+internal import HTTP
+internal import Policy
+
+// MARK: 5 Deliver
+
+extension Exchange: LoaderDelegate {
+    /// The client has taken all that it was sent; what more came would have to be kept.
+    var wantsData: Bool { client.map { !$0.hasUnsentOutput } ?? false }
+
+    func clientDrained() { loader.resume() }
+
+    func loader(didReceiveInformational head: ResponseHead) {
+        guard let client, self.head.version == .http11 else { return }
+        // RFC 9110 10.1.1: a client that did not ask for 100 gets none from us.
+        if head.status == 100 && !self.head.expectsContinue { return }
+        ResponseWriter.writeInformational(head, to: client.output())
+        worker.flushClientOutput()
+    }
+
+    func loader(didReceiveResponse head: ResponseHead) -> ResponseDisposition {
+        guard let client else { return .cancel }
+        record.upstreamAnswered(head.status, at: Clock.microseconds())
+        if head.status == 101 { return switchProtocols(head, to: client) }
+        if followsRedirect(head) { return .cancel }
+        let framing = framing(of: head)
+        let keeps = client.decideToKeep() && framing != .untilClose
+        let out = client.output()
+        let mark = out.count
+        do {
+            try writeResponseHead(head, framing: framing, keeps: keeps, to: out)
+        } catch {
+            out.truncate(to: mark)
+            redirects.failure = error
+            return .cancel
+        }
+        responseBegins()
+        client.responseBegins(framing)
+        record.status = head.status
+        return .allow
+    }
+
+    /// RFC 9112 6: content whose length is not known is chunked, or for HTTP/1.0 clients ends with the connection.
+    private func framing(of head: ResponseHead) -> BodyFraming {
+        switch head.framing {
+        case .none, .length: head.framing
+        case .chunked, .untilClose: self.head.version == .http11 ? .chunked : .untilClose
+        }
+    }
+
+    private func switchProtocols(_ head: ResponseHead, to client: ClientConnection) -> ResponseDisposition {
+        let out = client.output()
+        let mark = out.count
+        do {
+            try writeResponseHead(head, framing: .none, keeps: true, to: out)
+        } catch {
+            out.truncate(to: mark)
+            return .cancel
+        }
+        responseBegins()
+        record.status = 101
+        client.becomeTunnel()
+        worker.metrics.tunnelOpened()
+        return .becomeTunnel
+    }
+
+    func loader(didReceiveData data: Span<UInt8>) {
+        guard let client else { return }
+        record.bytesOut &+= UInt64(data.count)
+        client.sendContent(data)
+    }
+
+    func loaderDidFinish(trailers: TrailerSection?) {
+        guard client != nil else { return }
+        guard let trailers, head.takesTrailers, !trailers.lines.isEmpty else { return complete(trailers: nil) }
+        let lines = worker.buffers.lease()
+        writeResponseTrailers(trailers, to: lines)
+        complete(trailers: lines)
+        worker.buffers.giveBack(lines)
+    }
+
+    func loaderDidFinishSending() { client?.upstreamFinishedTunnel() }
+
+    func loaderDidCancel() {
+        if let failure = redirects.failure {
+            redirects.failure = nil
+            return fail(failure)
+        }
+        issueAnew()
+    }
+
+    func loader(didFailWith rejection: Rejection) { fail(rejection) }
+}

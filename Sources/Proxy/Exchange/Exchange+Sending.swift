@@ -1,0 +1,128 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+// MARK: 3 Inject: each time a loader sends, the head is made anew from the client's canonical request
+
+extension Exchange {
+    /// Appends the request head for the connection that the loader has found.
+    func writeRequestHead(to out: ByteBuffer) throws(Rejection) {
+        guard let server = upstreamLoader.server, let plan else { throw .internalError }
+        setDestination(server)
+        let proxy = proxyDefinition
+        upgradeToken = proxy.flatMap { allowedUpgrade($0) }
+        let parameters = RequestWriter.Parameters(
+            framing: upgradeToken == nil ? sentFraming : .none, upgrade: upgradeToken,
+            expectsContinue: head.expectsContinue && redirects.hops == 0 && !contentIsComplete,
+            isFirstSend: redirects.hops == 0,
+            paths: redirects.hops == 0 ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
+            preservesHost: redirects.hops > 0 || preservesHost(proxy, server))
+        try RequestWriter.write(
+            current, plan: plan, context: context, instance: worker.instance.span,
+            hops: redirects.hops > 0 ? redirects.chain.cookies : nil, parameters, to: out)
+    }
+
+    var proxyDefinition: ProxyDefinition? {
+        if case .proxy(let proxy)? = plan?.action { return proxy }
+        return nil
+    }
+
+    private func setDestination(_ server: UpstreamServer) {
+        context.upstreamAuthority.clear()
+        context.upstreamAuthority.append(server.authority.span)
+        context.destinationHost.clear()
+        context.destinationHost.append(server.host.span)
+        context.destinationPort = server.port
+        context.destinationScheme = server.definition.scheme
+        context.isUpstreamOrigin = !redirects.isAway
+        context.withheld = 0
+    }
+
+    private func preservesHost(_ proxy: ProxyDefinition?, _ server: UpstreamServer) -> Bool {
+        switch proxy?.preserveHost ?? .auto {
+        case .yes: true
+        case .no: false
+        case .auto: !(server.definition.scheme == .https && server.hasName)
+        }
+    }
+
+    /// Of the client's Upgrade, the first protocol that the rule lets through; `h2c` never is one.
+    private func allowedUpgrade(_ proxy: ProxyDefinition) -> ByteRange? {
+        guard head.asksForUpgrade, redirects.hops == 0, head.framing == .none else { return nil }
+        for line in head.lines where line.id == .upgrade {
+            let value = head.bytes.span(line.value)
+            var elements = ListCursor()
+            while let range = elements.next(in: value) {
+                for allowed in proxy.upgrades where matches(value.extracting(range), allowed) {
+                    return ByteRange(Int(line.value.start) + range.lowerBound, range.count)
+                }
+            }
+        }
+        return nil
+    }
+
+    private func matches(_ token: Span<UInt8>, _ lowered: String) -> Bool {
+        guard token.count == lowered.utf8.count else { return false }
+        var index = 0
+        for byte in lowered.utf8 {
+            let other = token[index]
+            if byte != (other >= 0x41 && other <= 0x5a ? other | 0x20 : other) { return false }
+            index += 1
+        }
+        return true
+    }
+
+    func requestWasSent() {
+        record.upstreamAsked(at: Clock.microseconds(), overReusedConnection: upstreamLoader.wasReused)
+        if upstreamLoader.wasReused { worker.metrics.upstreamConnectionReused() }
+        countInjections()
+    }
+
+    private func countInjections() {
+        guard let plan else { return }
+        for rule in plan.rules {
+            for credential in snapshot.configuration.rules[rule].credentials {
+                worker.metrics.credential(
+                    snapshot.indexes.credentials[credential], context.withheld > 0 ? .withheld : .injected)
+            }
+        }
+    }
+
+    func writeRequestTrailers(_ trailers: TrailerSection, to out: ByteBuffer) {
+        if let plan { RequestWriter.writeTrailers(trailers, plan: plan, to: out) }
+    }
+
+    // MARK: The response's head
+
+    func writeResponseHead(_ head: ResponseHead, framing: BodyFraming, keeps: Bool, to out: ByteBuffer) throws(Rejection) {
+        let isProxied = proxyDefinition != nil || redirects.hops > 0
+        var mapping: OriginMapping?
+        if isProxied, rewritesLocations, let server = upstreamLoader.server {
+            redirects.chain.origin.set(
+                scheme: server.definition.scheme, authority: server.authority.span, sentHost: context.sentHost.span)
+            let paths = redirects.hops == 0 ? snapshot.paths(rule: plan?.actionRule ?? -1, server: server) : nil
+            redirects.mapping.begin(client: request, paths: plan?.path == nil ? paths : nil)
+            mapping = redirects.mapping
+        }
+        let injected = isProxied && (plan?.injectsAuthorization ?? false)
+        let change = CacheStoragePolicy.change(plan?.cacheStorage ?? .auto, isAuthorised: injected, response: head)
+        let parameters = ResponseWriter.Parameters(
+            framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
+            tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
+            passesTrailers: self.head.takesTrailers)
+        let lines = redirects.pendingCookies
+        try worker.responseWriter.write(
+            head, plan: plan, context: context, mapping: mapping,
+            location: redirects.hops > 0 && redirects.hasResolvedLocation ? redirects.chain.url : nil, dates: &worker.dates,
+            extraLines: lines, parameters, to: out)
+    }
+
+    private var rewritesLocations: Bool {
+        if case .pass? = proxyDefinition?.redirects.mode { return false }
+        return true
+    }
+
+    func writeResponseTrailers(_ trailers: TrailerSection, to out: ByteBuffer) {
+        ResponseWriter.writeTrailers(trailers, plan: plan, to: out)
+    }
+}

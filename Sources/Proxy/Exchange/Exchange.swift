@@ -1,0 +1,289 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// One request from its first byte to its last; reads top to bottom in the order of work.
+///
+/// ```
+/// 1 canonicalise  2 take  3 inject  4 load  5 deliver  6 record
+///                 ▲ the filter tag is set                 │
+///                 └── redirected: the tag is cleared ◄────┘ from the client's own canonical request
+/// ```
+/// Objects are reused; a worker keeps a few.
+final class Exchange {
+    let worker: Worker
+    let head = RequestHead()
+    /// The client's canonical request: what variables and every new send read.
+    let request = CanonicalRequest()
+    /// Of a redirect hop; made when first needed, then kept.
+    var hop: CanonicalRequest?
+    /// What the chain looks at: `request`, or `hop`.
+    var current: CanonicalRequest
+    let decision = Decision()
+    let context: SendContext
+    var plan: ChainPlan?
+    var snapshot: Snapshot
+    private(set) var client: ClientConnection?
+    var loader = Loader.none
+    private(set) lazy var upstreamLoader = UpstreamLoader(exchange: self)
+    private(set) lazy var fixedLoader = FixedLoader(exchange: self)
+    private(set) lazy var requestTrailers = TrailerSection()
+    private(set) lazy var responseTrailers = TrailerSection()
+
+    /// Set when the chain has taken the request, cleared when it is issued anew: no exchange is taken twice by one chain.
+    private(set) var isTagged = false
+    var upstream: Upstream?
+
+    // The request's content.
+    private(set) var contentIsComplete = false
+    private var contentReceived: UInt64 = 0
+    private var discardsContent = false
+    /// What a redirect may have to send again; nil when nothing is recorded.
+    private(set) var replayContent: ByteBuffer?
+    private var replayIsLost = false
+
+    // The response.
+    private(set) var responseHasBegun = false
+    private var isOver = false
+    private var waitRejection = Rejection.upstreamTimeout
+    private(set) var isWaiting = false
+    var redirects = RedirectState()
+    var record = AccessRecord()
+
+    init(worker: Worker) {
+        self.worker = worker
+        snapshot = worker.snapshot
+        request.head = head
+        current = request
+        context = SendContext(request: request, client: worker.noClient)
+    }
+
+    // MARK: 1 Canonicalise
+
+    func begin(for client: ClientConnection) {
+        prepare(for: client)
+        do {
+            try request.canonicalise(
+                client: client.facts, trusted: snapshot.configuration.trustedProxies, settings: snapshot.canonical,
+                instance: worker.instance.span)
+            if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
+                throw Rejection.bodyTooLarge
+            }
+        } catch {
+            return fail(error)
+        }
+        take()
+    }
+
+    /// A head that could not be read.
+    func refuse(_ rejection: Rejection, for client: ClientConnection) {
+        prepare(for: client)
+        head.reset()
+        fail(rejection)
+    }
+
+    private func prepare(for client: ClientConnection) {
+        self.client = client
+        snapshot = worker.snapshot
+        context.client = client.facts
+        context.unixTime = worker.unixTime
+        worker.fillRequestID(context.requestID)
+        current = request
+        contentIsComplete = head.framing == .none || head.framing == .length(0)
+        contentReceived = 0
+        discardsContent = false
+        replayIsLost = false
+        responseHasBegun = false
+        isOver = false
+        isTagged = false
+        isWaiting = false
+        plan = nil
+        upstream = nil
+        redirects.reset()
+        record.reset(startedAt: Clock.microseconds())
+        worker.metrics.exchangeBegan()
+    }
+
+    // MARK: 2 Take
+
+    func take() {
+        precondition(!isTagged, "a tagged exchange is not taken twice")
+        decision.reset()
+        snapshot.rules.take(current, client: context.client, into: decision, from: 0)
+        isTagged = true
+        guard decision.action != nil else {
+            // A hop that no rule takes is sent as it is; a client's request is not.
+            return redirects.hops > 0 ? sendUntakenHop() : fail(.noRule)
+        }
+        let plan = snapshot.rules.plan(for: decision)
+        self.plan = plan
+        load(plan)
+    }
+
+    // MARK: 4 Load (3, inject, happens whenever a loader asks for the head to be sent)
+
+    private func load(_ plan: ChainPlan) {
+        switch plan.action {
+        case .proxy(let proxy):
+            let upstream = snapshot.upstreams[proxy.upstream]
+            if upstream.definition.isDemo { return startDemo() }
+            startUpstream(upstream, proxy)
+        case .block(let block): startBlock(block)
+        case .respond(let respond): startRespond(respond)
+        case .redirect(let redirect): startRedirect(redirect)
+        }
+    }
+
+    func startUpstream(_ upstream: Upstream, _ proxy: ProxyDefinition) {
+        self.upstream = upstream
+        if case .follow = proxy.redirects.mode, replayContent == nil, !contentIsComplete || contentReceived > 0, !replayIsLost {
+            replayContent = worker.buffers.lease()
+        }
+        loader = .upstream(upstreamLoader)
+        upstreamLoader.start(upstream, proxy, framing: outgoingFraming)
+    }
+
+    /// How the content is framed towards the upstream: as the client framed it, unless a redirect took it away.
+    private var outgoingFraming: BodyFraming { discardsContent ? .none : head.framing }
+
+    // MARK: The request's content
+
+    /// The client is read only while this holds.
+    var takesContent: Bool { discardsContent || isOver || loader.takesContent }
+
+    func clientSent(_ content: Span<UInt8>) {
+        contentReceived &+= UInt64(content.count)
+        record.bytesIn &+= UInt64(content.count)
+        if isOver || discardsContent { return }
+        if let limit = worker.limits.body, contentReceived > limit, !isTunnel { return fail(.bodyTooLarge) }
+        if replayContent != nil { keepForReplay(content) }
+        loader.send(content)
+    }
+
+    func clientFinished(_ trailers: TrailerSection?) {
+        contentIsComplete = true
+        if isOver || discardsContent { return }
+        loader.finishContent(trailers)
+    }
+
+    private func keepForReplay(_ content: Span<UInt8>) {
+        guard let replay = replayContent, case .proxy(let proxy)? = plan?.action else { return }
+        if replay.count + content.count > proxy.redirects.bodyBuffer {
+            replayContent = nil
+            replayIsLost = true
+            worker.buffers.giveBack(replay)
+        } else {
+            replay.append(content)
+        }
+    }
+
+    /// Whether the content can be sent again: there was none yet, or all of it was kept.
+    var contentCanBeReplayed: Bool { !replayIsLost && (contentReceived == 0 || replayContent != nil) }
+
+    func discardContent() {
+        discardsContent = true
+        if let replay = replayContent {
+            replayContent = nil
+            worker.buffers.giveBack(replay)
+        }
+        clientMayContinue()
+    }
+
+    /// What the client sends can be taken again.
+    func clientMayContinue() {
+        if let client, client.phase == .content || client.phase == .tunnel { worker.loop.runSoon(client) }
+    }
+
+    // MARK: Waiting
+
+    /// Waits for something that is not the client: at most so long, then the exchange fails.
+    func wait(for milliseconds: Int, then rejection: Rejection) {
+        isWaiting = true
+        waitRejection = rejection
+        if let client { worker.loop.setDeadline(client, after: milliseconds) }
+    }
+
+    func stopWaiting() {
+        guard isWaiting, let client else { return }
+        isWaiting = false
+        if client.phase == .content {
+            worker.loop.setDeadline(client, after: worker.timeouts.bodyIdle)
+        } else {
+            worker.loop.clearDeadline(client)
+        }
+    }
+
+    func waitExpired() {
+        if isWaiting { fail(waitRejection) }
+    }
+
+    // MARK: Issue anew
+
+    /// The load ended in a redirect that is followed: the tag is cleared, and the chain sees the request again, made from the
+    /// client's canonical request with nothing that was injected.
+    func issueAnew() {
+        isTagged = false
+        plan = nil
+        loader = .none
+        take()
+    }
+
+    // MARK: Ends
+
+    /// The exchange ends with an answer of our own, or, when the response is under way, with a broken one.
+    func fail(_ rejection: Rejection) {
+        guard !isOver else { return }
+        record.reason = rejection.reason
+        worker.metrics.rejected(rejection)
+        loader.stop()
+        loader = .none
+        guard let client else { return }
+        if responseHasBegun {
+            end()
+            return client.abortResponse()
+        }
+        responseHasBegun = true
+        writeError(rejection, to: client)
+        end()
+        client.finishResponse(trailers: nil)
+    }
+
+    /// The client went away: what was begun for it ends.
+    func clientGone() {
+        guard !isOver else { return }
+        if record.status == 0 { record.status = 499 }
+        loader.stop()
+        loader = .none
+        end()
+    }
+
+    /// All of the response has been handed to the connection.
+    func complete(trailers: ByteBuffer?) {
+        guard let client else { return }
+        loader = .none
+        end()
+        client.finishResponse(trailers: trailers)
+    }
+
+    // MARK: 6 Record
+
+    /// The only way out: the record is written, and the object goes back to the worker.
+    private func end() {
+        isOver = true
+        finishRecord()
+        if let replay = replayContent {
+            replayContent = nil
+            worker.buffers.giveBack(replay)
+        }
+        client = nil
+        plan = nil
+        worker.metrics.exchangeEnded()
+        worker.giveBack(self)
+    }
+
+    func responseBegins() { responseHasBegun = true }
+    var isTunnel: Bool { client?.phase == .tunnel }
+    var asksForUpgrade: Bool { upgradeToken != nil }
+    /// The protocol of the client's Upgrade that the rule lets through; set when the request is sent.
+    var upgradeToken: ByteRange?
+}

@@ -1,0 +1,461 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// Loads from an upstream over HTTP/1.1, in the client's role: finds a connection, sends, and delivers what comes back.
+///
+/// Each exchange owns one and uses it for all its sends. Nothing is sent twice that could do something twice: a send that
+/// failed is repeated only when nothing was sent, or when a request that is idempotent and has no content met a pooled
+/// connection that the server had closed.
+final class UpstreamLoader {
+    enum Phase {
+        case idle
+        case waiting  // for an address or a free connection
+        case connecting
+        case head  // the request is being sent, or has been; the response has not begun
+        case content
+        case tunnel
+    }
+
+    private unowned let exchange: Exchange
+    private var worker: Worker { exchange.worker }
+    private(set) var phase = Phase.idle
+    private var upstream: Upstream?
+    private(set) var server: UpstreamServer?
+    private(set) var connection: UpstreamConnection?
+    private var nextAddress = 0
+    private var triedServers: UInt64 = 0
+    private var retriesLeft = 0
+    private var responseTimeout = 0
+    private var responseIdleTimeout = 0
+    private var connectTimeout = 0
+
+    /// The request's content as it is framed towards the upstream.
+    private var requestFraming = BodyFraming.none
+    private var requestIsComplete = false
+    private var contentWasSent = false
+    private var responseHasBegun = false
+    private var responseFraming = BodyFraming.none
+    private var contentLeft: UInt64 = 0
+    private var chunks: ChunkedDecoder?
+    private var informationalCount = 0
+    private var upstreamHasFinished = false
+    private(set) var attempts = 0
+
+    private static let mostInformational = 32
+
+    init(exchange: Exchange) { self.exchange = exchange }
+
+    var wasReused: Bool { connection?.isReused ?? false }
+    var isWaiting: Bool { phase == .waiting || phase == .connecting }
+
+    // MARK: Finding a connection
+
+    func start(_ upstream: Upstream, _ proxy: ProxyDefinition, framing: BodyFraming) {
+        self.upstream = upstream
+        let timeouts = upstream.definition.timeouts
+        responseTimeout = proxy.responseTimeout ?? timeouts.response
+        responseIdleTimeout = proxy.responseIdleTimeout ?? timeouts.responseIdle
+        connectTimeout = proxy.connectTimeout ?? timeouts.connect
+        retriesLeft = proxy.retries
+        requestFraming = framing
+        requestIsComplete = framing == .none || framing == .length(0)
+        contentWasSent = false
+        responseHasBegun = false
+        upstreamHasFinished = false
+        informationalCount = 0
+        triedServers = 0
+        attempts = 0
+        server = nil
+        acquire()
+    }
+
+    func acquire(fresh: Bool = false) {
+        guard let upstream else { return }
+        if server == nil {
+            guard let picked = upstream.pickServer(tried: triedServers) else { return fail(.upstreamUnreachable) }
+            server = picked
+            nextAddress = 0
+        }
+        guard let server else { return }
+        if !fresh, let idle = server.takeIdle() {
+            idle.isReused = true
+            return use(idle)
+        }
+        guard upstream.hasRoom else {
+            phase = .waiting
+            upstream.wait(self)
+            exchange.wait(for: connectTimeout, then: .overloaded)
+            return
+        }
+        guard server.hasAddresses(for: self) else {
+            phase = .waiting
+            exchange.wait(for: connectTimeout, then: .upstreamTimeout)
+            return
+        }
+        connect(to: server)
+    }
+
+    func addressesArrived(_ server: UpstreamServer) {
+        if phase == .waiting, self.server === server { connect(to: server) }
+    }
+
+    private func connect(to server: UpstreamServer) {
+        while nextAddress < server.addresses.count {
+            let address = server.addresses[nextAddress]
+            nextAddress += 1
+            guard !worker.isOwnListener(address), let opened = try? Socket.connect(to: address) else { continue }
+            let connection = UpstreamConnection(
+                worker: worker, descriptor: opened.descriptor, server: server, isConnected: opened.isConnected)
+            server.upstream.connectionOpened()
+            guard (try? worker.loop.add(connection, descriptor: opened.descriptor)) != nil else {
+                connection.close()
+                return fail(.overloaded)
+            }
+            worker.metrics.upstreamConnectionOpened()
+            if opened.isConnected { return use(connection) }
+            phase = .connecting
+            self.connection = connection
+            connection.loader = self
+            worker.loop.setDeadline(connection, after: connectTimeout)
+            exchange.wait(for: connectTimeout + 1_000, then: .upstreamTimeout)
+            return
+        }
+        nextServer()
+    }
+
+    /// Nothing was sent to a server that can not be reached: another may be asked instead.
+    private func nextServer() {
+        guard let upstream, let server else { return }
+        if let index = upstream.servers.firstIndex(where: { $0 === server }), index < 64 { triedServers |= 1 << UInt64(index) }
+        self.server = nil
+        if retriesLeft > 0, upstream.servers.count > 1 {
+            retriesLeft -= 1
+            acquire()
+        } else {
+            fail(.upstreamUnreachable)
+        }
+    }
+
+    func connected() {
+        guard let connection else { return }
+        use(connection)
+    }
+
+    func connectFailed() {
+        connection = nil
+        guard let server else { return }
+        connect(to: server)
+    }
+
+    // MARK: Sending
+
+    private func use(_ connection: UpstreamConnection) {
+        let waited = phase == .waiting || phase == .connecting
+        self.connection = connection
+        connection.loader = self
+        connection.server.requestsUnderWay += 1
+        phase = .head
+        attempts += 1
+        if waited { exchange.stopWaiting() }
+        let out = worker.output(for: connection)
+        do {
+            try exchange.writeRequestHead(to: out)
+        } catch {
+            out.clear()
+            return fail(error)
+        }
+        exchange.requestWasSent()
+        if let replay = exchange.replayContent {
+            sendFramed(replay.span)
+            if exchange.contentIsComplete { finishContent(nil) }
+        }
+        setRequestDeadline()
+        if waited {
+            worker.flushUpstreamOutput()
+            exchange.clientMayContinue()
+        }
+    }
+
+    private func setRequestDeadline() {
+        guard let connection else { return }
+        if connection.hasUnsentOutput {
+            worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
+        } else if requestIsComplete && phase == .head {
+            worker.loop.setDeadline(connection, after: responseTimeout)
+        } else if phase == .head {
+            worker.loop.clearDeadline(connection)
+        }
+    }
+
+    var takesContent: Bool {
+        guard let connection, phase != .connecting else { return false }
+        return !connection.hasUnsentOutput || connection.isWriteBroken
+    }
+
+    func send(_ content: Span<UInt8>) {
+        if content.count > 0 { contentWasSent = true }
+        sendFramed(content)
+    }
+
+    private func sendFramed(_ content: Span<UInt8>) {
+        guard let connection, !connection.isWriteBroken, content.count > 0 else { return }
+        let out = worker.output(for: connection)
+        if requestFraming == .chunked && phase != .tunnel {
+            out.append(hexadecimal: UInt(content.count))
+            out.append("\r\n")
+            out.append(content)
+            out.append("\r\n")
+        } else if out.count + content.count <= Worker.largestCopy {
+            out.append(content)
+        } else {
+            connection.send(out, then: content)
+            out.clear()
+        }
+        if out.count > Worker.receiveSize { worker.flushUpstreamOutput() }
+    }
+
+    func finishContent(_ trailers: TrailerSection?) {
+        requestIsComplete = true
+        guard let connection else { return }
+        if phase == .tunnel {
+            worker.flushUpstreamOutput()
+            connection.finishSending()
+            if upstreamHasFinished { finish(trailers: nil) }
+            return
+        }
+        if requestFraming == .chunked, !connection.isWriteBroken {
+            let out = worker.output(for: connection)
+            out.append("0\r\n")
+            if let trailers { exchange.writeRequestTrailers(trailers, to: out) }
+            out.append("\r\n")
+        }
+        setRequestDeadline()
+    }
+
+    func outputDrained() {
+        if phase == .tunnel || phase == .content { setContentDeadline() } else { setRequestDeadline() }
+        exchange.clientMayContinue()
+    }
+
+    // MARK: Receiving
+
+    var wantsInput: Bool { phase == .head || exchange.wantsData }
+    /// Kept input is worth a look without more bytes: not when it is part of a head.
+    var canUseInput: Bool { phase != .head }
+
+    func resume() {
+        guard let connection else { return }
+        setContentDeadline()
+        worker.loop.runSoon(connection)
+    }
+
+    private func setContentDeadline() {
+        guard let connection else { return }
+        if connection.hasUnsentOutput {
+            worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
+        } else if phase == .tunnel || !exchange.wantsData {
+            worker.loop.clearDeadline(connection)  // the client's deadline is what counts
+        } else {
+            worker.loop.setDeadline(connection, after: responseIdleTimeout)
+        }
+    }
+
+    /// Works through what has been received; returns how much of it is done with.
+    func process(_ buffer: ByteBuffer) -> Int {
+        var position = 0
+        while connection != nil, position < buffer.count, wantsInput {
+            switch phase {
+            case .head:
+                guard let next = readHead(buffer, from: position) else { return position }
+                position = next
+            case .content:
+                position = readContent(buffer, from: position)
+            case .tunnel:
+                exchange.loader(didReceiveData: buffer.span(ByteRange(position, buffer.count - position)))
+                position = buffer.count
+            case .idle, .waiting, .connecting:
+                return position
+            }
+        }
+        if phase == .content || phase == .tunnel { setContentDeadline() }
+        return position
+    }
+
+    private func readHead(_ buffer: ByteBuffer, from position: Int) -> Int? {
+        responseHasBegun = true
+        let head = worker.responseHead
+        let consumed: Int?
+        do {
+            consumed = try HTTP1.parseResponse(
+                buffer.span(ByteRange(position, buffer.count - position)), requestMethod: exchange.current.method,
+                limits: worker.limits.head, into: head)
+        } catch {
+            fail(.upstreamProtocolError)
+            return buffer.count
+        }
+        guard let consumed else { return nil }
+        let next = position + consumed
+        if head.status == 101 { return switchProtocols(head) ? next : buffer.count }
+        if head.status < 200 {
+            informationalCount += 1
+            if informationalCount > Self.mostInformational {
+                fail(.upstreamProtocolError)
+                return buffer.count
+            }
+            exchange.loader(didReceiveInformational: head)
+            return next
+        }
+        deliver(head, leftover: buffer.count - next)
+        return next
+    }
+
+    private func switchProtocols(_ head: ResponseHead) -> Bool {
+        guard exchange.asksForUpgrade, exchange.loader(didReceiveResponse: head) == .becomeTunnel else {
+            fail(.upstreamProtocolError)
+            return false
+        }
+        phase = .tunnel
+        setContentDeadline()
+        return true
+    }
+
+    private func deliver(_ head: ResponseHead, leftover: Int) {
+        responseFraming = head.framing
+        canBeKept = head.keepsAlive
+        phase = .content
+        chunks = nil
+        contentLeft = 0
+        var isEmpty = false
+        switch head.framing {
+        case .none: isEmpty = true
+        case .length(let length):
+            contentLeft = length
+            isEmpty = length == 0
+        case .chunked: chunks = ChunkedDecoder(trailers: exchange.responseTrailers, limits: worker.limits.head)
+        case .untilClose: break
+        }
+        switch exchange.loader(didReceiveResponse: head) {
+        case .allow, .becomeTunnel:
+            if isEmpty { finish(trailers: nil, leftover: leftover) }
+        case .cancel:
+            // Drained where all of it is here already; a connection with an unread rest carries nothing more.
+            let isHere = isEmpty || chunks == nil && head.framing != .untilClose && contentLeft == UInt64(leftover)
+            release(reusable: isHere && canBeKept && requestIsComplete)
+            exchange.loaderDidCancel()
+        }
+    }
+
+    private var canBeKept = false
+
+    private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
+        let span = buffer.span
+        switch responseFraming {
+        case .none:
+            return buffer.count
+        case .untilClose:
+            exchange.loader(didReceiveData: span.extracting(position..<span.count))
+            return span.count
+        case .length:
+            let count = Int(min(contentLeft, UInt64(span.count - position)))
+            contentLeft -= UInt64(count)
+            exchange.loader(didReceiveData: span.extracting(position..<position + count))
+            if contentLeft == 0, connection != nil { finish(trailers: nil, leftover: span.count - position - count) }
+            return position + count
+        case .chunked:
+            return readChunks(span, from: position)
+        }
+    }
+
+    private func readChunks(_ span: Span<UInt8>, from position: Int) -> Int {
+        var next = position
+        do {
+            while connection != nil, phase == .content, chunks != nil {
+                switch try chunks!.next(span, from: &next) {
+                case .data(let start, let count): exchange.loader(didReceiveData: span.extracting(start..<start + count))
+                case .needMore: return next
+                case .end: finish(trailers: exchange.responseTrailers, leftover: span.count - next)
+                }
+            }
+        } catch {
+            fail(.upstreamProtocolError)
+            return span.count
+        }
+        return next
+    }
+
+    // MARK: Ends
+
+    private func finish(trailers: TrailerSection?, leftover: Int = 0) {
+        let reusable = canBeKept && requestIsComplete && leftover == 0 && phase == .content && responseFraming != .untilClose
+        release(reusable: reusable)
+        exchange.loaderDidFinish(trailers: trailers)
+    }
+
+    /// The server sends no more.
+    func upstreamFinished() {
+        switch phase {
+        case .head: connectionBroke()
+        case .content where responseFraming == .untilClose: finish(trailers: nil)
+        case .tunnel:
+            upstreamHasFinished = true
+            connection?.isReadable = false
+            exchange.loaderDidFinishSending()
+            if requestIsComplete { finish(trailers: nil) }
+        case .content: fail(.upstreamProtocolError)
+        case .idle, .waiting, .connecting: break
+        }
+    }
+
+    /// The connection failed; in phase `head` before an answer.
+    func connectionBroke() {
+        guard phase == .head, !responseHasBegun, let connection, connection.isReused, retriesLeft > 0,
+            exchange.current.method.isIdempotent, !contentWasSent
+        else {
+            return fail(phase == .head && !responseHasBegun ? .upstreamUnreachable : .upstreamProtocolError)
+        }
+        retriesLeft -= 1
+        worker.metrics.upstreamRetried()
+        release(reusable: false)
+        nextAddress = 0
+        acquire(fresh: true)
+    }
+
+    func deadlinePassed() {
+        if phase == .connecting, let server {
+            connection?.close()
+            connection = nil
+            if nextAddress < server.addresses.count { return connect(to: server) }
+        }
+        fail(.upstreamTimeout)
+    }
+
+    private func fail(_ rejection: Rejection) {
+        release(reusable: false)
+        exchange.loader(didFailWith: rejection)
+    }
+
+    /// Lets go of the connection, and of any place in a queue.
+    private func release(reusable: Bool) {
+        if phase == .waiting {
+            upstream?.stopWaiting(self)
+            server?.stopWaitingForAddress(self)
+        }
+        if isWaiting { exchange.stopWaiting() }
+        let wasConnecting = phase == .connecting
+        phase = .idle
+        guard let connection else { return }
+        self.connection = nil
+        connection.loader = nil
+        if !wasConnecting { connection.server.requestsUnderWay -= 1 }
+        // What the client sent while the answer was coming still has to go out.
+        if worker.corkedUpstream === connection { worker.flushUpstreamOutput() }
+        if reusable, connection.isOpen, !connection.hasUnsentOutput, !connection.isWriteBroken, !connection.peerFinished {
+            connection.server.giveBack(connection)
+        } else {
+            connection.close()
+        }
+    }
+
+    func stop() { release(reusable: false) }
+}

@@ -1,0 +1,188 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// One of `upstreams:` as a worker has it: its servers, their connections, and the loaders that wait for one.
+final class Upstream {
+    let definition: UpstreamDefinition
+    let index: Int
+    private(set) var servers: [UpstreamServer] = []
+    /// Connections that exist, idle ones included; at most `limit`.
+    private(set) var connectionCount = 0
+    private let limit: Int
+    private var turn = 0
+    private var waiting: [UpstreamLoader] = []
+    private unowned let worker: Worker
+    /// Set when a newer configuration has taken over: nothing is pooled any more.
+    private(set) var isRetired = false
+
+    init(_ definition: UpstreamDefinition, index: Int, worker: Worker, workers: Int) {
+        self.definition = definition
+        self.index = index
+        self.worker = worker
+        limit = max(1, (definition.pool.maximumConnections + workers - 1) / workers)
+        for server in definition.servers {
+            servers.append(UpstreamServer(server, upstream: self, worker: worker))
+        }
+    }
+
+    /// For upstreams of one server that is made apart: the origin of a redirect hop.
+    func add(_ server: UpstreamServer) { servers.append(server) }
+
+    var hasRoom: Bool { connectionCount < limit }
+
+    /// The server whose turn it is, leaving out those in `tried` (a bit each); nil when all have been tried.
+    func pickServer(tried: UInt64) -> UpstreamServer? {
+        if servers.count == 1 { return tried & 1 == 0 ? servers[0] : nil }
+        var candidate: Int?
+        switch definition.balance {
+        case .roundRobin:
+            for offset in 0..<servers.count where candidate == nil {
+                let index = (turn + offset) % servers.count
+                if !isTried(index, tried) { candidate = index }
+            }
+            if let candidate { turn = candidate + 1 }
+        case .random:
+            let left = servers.indices.count { !isTried($0, tried) }
+            if left == 0 { return nil }
+            var skip = Int(worker.random.next() % UInt64(left))
+            for index in servers.indices where candidate == nil && !isTried(index, tried) {
+                if skip == 0 { candidate = index }
+                skip -= 1
+            }
+        case .leastRequests:
+            // The turn breaks ties, or an idle upstream would send everything to its first server.
+            for offset in servers.indices {
+                let index = (turn + offset) % servers.count
+                if isTried(index, tried) { continue }
+                if let best = candidate, servers[best].requestsUnderWay <= servers[index].requestsUnderWay { continue }
+                candidate = index
+            }
+            if let candidate { turn = candidate + 1 }
+        }
+        return candidate.map { servers[$0] }
+    }
+
+    private func isTried(_ index: Int, _ tried: UInt64) -> Bool { index < 64 && tried >> UInt64(index) & 1 == 1 }
+
+    func connectionOpened() { connectionCount += 1 }
+
+    func connectionClosed() {
+        connectionCount -= 1
+        serveWaiting()
+    }
+
+    func wait(_ loader: UpstreamLoader) { waiting.append(loader) }
+
+    func stopWaiting(_ loader: UpstreamLoader) { waiting.removeAll { $0 === loader } }
+
+    /// A connection has become idle, or there is room for one more.
+    func serveWaiting() {
+        if waiting.isEmpty || isRetired && !hasRoom { return }
+        let loader = waiting.removeFirst()
+        loader.acquire()
+    }
+
+    /// Closes what is idle; connections in use are closed when they have done their work.
+    func retire() {
+        isRetired = true
+        for server in servers { server.closeIdle() }
+    }
+}
+
+/// One server of an upstream: its addresses, and its idle connections with the latest used on top.
+final class UpstreamServer {
+    let definition: ServerDefinition
+    unowned let upstream: Upstream
+    private let worker: Worker
+    private var idle: [UpstreamConnection] = []
+    var requestsUnderWay = 0
+    private(set) var addresses: [SocketAddress] = []
+    private var resolvedAt: Int64 = 0
+    private var isResolving = false
+    private var waitingForAddress: [UpstreamLoader] = []
+    /// Of hops: addresses that must not be connected to are left out when a name is resolved.
+    private let permits: ((SocketAddress) -> Bool)?
+
+    /// getaddrinfo does not tell how long its answer holds.
+    private static let addressLifetime: Int64 = 30_000
+
+    init(_ definition: ServerDefinition, upstream: Upstream, worker: Worker, permits: ((SocketAddress) -> Bool)? = nil) {
+        self.definition = definition
+        self.upstream = upstream
+        self.worker = worker
+        self.permits = permits
+        if case .unix(let path) = definition.address, let address = try? SocketAddress(unixPath: path) {
+            addresses = [address]
+        }
+    }
+
+    // MARK: Addresses
+
+    /// True when there are addresses to connect to; false when the loader will be told of them, or of their absence.
+    func hasAddresses(for loader: UpstreamLoader) -> Bool {
+        guard case .tcp(let name, let port) = definition.address else { return true }
+        let isFresh = !addresses.isEmpty && worker.loop.now - resolvedAt < Self.addressLifetime
+        if !isFresh && !isResolving {
+            isResolving = true
+            worker.resolve(name: name, port: port) { [self] result in resolved(result) }
+        }
+        // Asked for again behind the scenes: what was last good serves meanwhile.
+        if !addresses.isEmpty { return true }
+        // A literal was answered at once.
+        if !isResolving { return true }
+        waitingForAddress.append(loader)
+        return false
+    }
+
+    private func resolved(_ result: Result<[SocketAddress], ResolutionError>) {
+        isResolving = false
+        switch result {
+        case .success(let found):
+            let permitted = permits.map { found.filter($0) } ?? found
+            addresses = permitted
+            resolvedAt = worker.loop.now
+        case .failure(let error):
+            worker.log(.warn, "upstream \(upstream.definition.name): \(definition.authority): \(error.text)")
+            // The last good addresses are tried for a while longer, then the name is asked for again.
+            resolvedAt = worker.loop.now - Self.addressLifetime + 5_000
+        }
+        let loaders = waitingForAddress
+        waitingForAddress = []
+        for loader in loaders { loader.addressesArrived(self) }
+    }
+
+    func stopWaitingForAddress(_ loader: UpstreamLoader) { waitingForAddress.removeAll { $0 === loader } }
+
+    // MARK: Idle connections
+
+    func takeIdle() -> UpstreamConnection? {
+        while let connection = idle.popLast() {
+            if connection.isOpen && !connection.peerFinished && !connection.isBroken { return connection }
+            connection.close()
+        }
+        return nil
+    }
+
+    /// Puts a connection whose exchange is over back, or closes it when there are enough.
+    func giveBack(_ connection: UpstreamConnection) {
+        if upstream.isRetired || idle.count >= upstream.definition.pool.maximumIdle || worker.isDraining {
+            return connection.close()
+        }
+        idle.append(connection)
+        worker.loop.setDeadline(connection, after: upstream.definition.timeouts.idle)
+        upstream.serveWaiting()
+    }
+
+    func remove(_ connection: UpstreamConnection) {
+        if let index = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: index) }
+    }
+
+    var idleCount: Int { idle.count }
+
+    func closeIdle() {
+        let connections = idle
+        idle = []
+        for connection in connections { connection.close() }
+    }
+}

@@ -1,0 +1,123 @@
+internal import HTTP
+internal import Transport
+
+/// The upstream's end: a connection that one loader uses at a time, and that waits in its server's pool in between.
+final class UpstreamConnection: Connection {
+    let server: UpstreamServer
+    private(set) var isConnected: Bool
+    /// The loader that it works for; nil while idle.
+    var loader: UpstreamLoader?
+    /// It has carried a request before: the server may have closed it just now.
+    var isReused = false
+    /// The server takes nothing more; what it has sent may still be read.
+    private(set) var isWriteBroken = false
+
+    private static let readsPerTurn = 16
+
+    init(worker: Worker, descriptor: Int32, server: UpstreamServer, isConnected: Bool) {
+        self.server = server
+        self.isConnected = isConnected
+        super.init(worker: worker, descriptor: descriptor)
+    }
+
+    override func becameWritable() {
+        if isConnected { return }
+        let error = Socket.pendingError(descriptor)
+        if error == 0 {
+            isConnected = true
+            isBroken = false
+            loader?.connected()
+        } else {
+            connectFailed()
+        }
+    }
+
+    private func connectFailed() {
+        let loader = loader
+        self.loader = nil
+        close()
+        loader?.connectFailed()
+    }
+
+    override func pump() {
+        guard isConnected else {
+            if isBroken { connectFailed() }
+            return
+        }
+        guard let loader else {
+            return checkIdle()
+        }
+        var reads = 0
+        while isOpen, self.loader === loader, loader.wantsInput {
+            if let own = input, loader.canUseInput {
+                let consumed = loader.process(own)
+                guard isOpen, self.loader === loader else { break }
+                keepInput(own, from: consumed)
+                if consumed > 0 { continue }
+            }
+            guard isReadable else { break }
+            if reads == Self.readsPerTurn {
+                worker.loop.runSoon(self)
+                break
+            }
+            reads += 1
+            if !readOnce(loader) { break }
+        }
+        worker.flushClientOutput()
+        worker.flushUpstreamOutput()
+    }
+
+    /// Nothing was asked for: bytes that come now would be taken for the answer to the next request.
+    private func checkIdle() {
+        guard isReadable || peerFinished || isBroken else { return }
+        worker.receiveBuffer.clear()
+        if !peerFinished, !isBroken, receive(into: worker.receiveBuffer) == .wouldBlock { return }
+        server.remove(self)
+        close()
+    }
+
+    private func readOnce(_ loader: UpstreamLoader) -> Bool {
+        let buffer = input ?? worker.receiveBuffer
+        if input == nil { buffer.clear() }
+        switch receive(into: buffer) {
+        case .bytes:
+            let consumed = loader.process(buffer)
+            if isOpen, self.loader === loader { keepInput(buffer, from: consumed) }
+            return true
+        case .wouldBlock:
+            return false
+        case .end:
+            loader.upstreamFinished()
+            return false
+        case .failed:
+            loader.connectionBroke()
+            return false
+        }
+    }
+
+    override func outputDrained() { loader?.outputDrained() }
+
+    override func outputMoved() { if loader != nil { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) } }
+
+    override func writeFailed() {
+        isWriteBroken = true
+        isReadable = true
+        worker.loop.runSoon(self)
+    }
+
+    override func deadlinePassed() {
+        if let loader { loader.deadlinePassed() } else {
+            server.remove(self)
+            close()
+        }
+        worker.flushClientOutput()
+    }
+
+    func close(reset: Bool = false) {
+        guard isOpen else { return }
+        loader = nil
+        if worker.corkedUpstream === self { worker.dropUpstreamOutput() }
+        closeDescriptor(reset: reset)
+        server.upstream.connectionClosed()
+    }
+}

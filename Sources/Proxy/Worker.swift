@@ -1,0 +1,267 @@
+package import HTTP
+package import Policy
+package import Transport
+
+/// What the control plane tells a worker.
+package enum WorkerMessage: Sendable {
+    case adopt(Configuration, [ListeningSocket])
+    case secret(SecretID, Secret)
+    case urlList(Int, URLListText)
+    case resolved(Int, Result<[SocketAddress], ResolutionError>)
+    case report(@Sendable (WorkerReport) -> Void)
+    /// Accept no more; end each connection when its exchange is over.
+    case drain
+    /// Leave the loop, whatever is still open.
+    case stop
+}
+
+/// A listening socket that the control plane opened for this worker, or shares between them.
+package struct ListeningSocket: Sendable {
+    package var definition: ListenerDefinition
+    package var descriptor: Int32
+    /// Shared by the workers and owned by the control plane (unix sockets, socket activation).
+    package var isShared: Bool
+    package var port: UInt16
+}
+
+/// A copy of a worker's numbers, for `status` and `metrics`.
+package struct WorkerReport: Sendable {
+    package var metrics: MetricsSnapshot
+    package var clients: Int
+    package var isDrained: Bool
+}
+
+/// One core's share of the proxy: a loop, its listeners, pools, buffers and compiled rules. Workers share nothing mutable.
+///
+/// Everything is confined to the thread that calls `run`, which is also the one that must create it.
+package final class Worker {
+    package let index: Int
+    let loop: EventLoop
+    let mailbox: Mailbox<WorkerMessage>
+    let resolver: Resolver
+    let logRing: LogRing
+    let metrics = WorkerMetrics()
+    private(set) var snapshot: Snapshot
+    private let workerCount: Int
+    private var listeners: [ClientListener] = []
+    private(set) var clientCount = 0
+    private var resolutions: [Int: (Result<[SocketAddress], ResolutionError>) -> Void] = [:]
+    private var nextResolution = 0
+    private(set) var isDraining = false
+    private var receiver: MailboxReceiver<WorkerMessage>?
+
+    // Scratch, used within one call from the loop.
+    static let receiveSize = 64 * 1024
+    /// Up to this many bytes are copied behind a head rather than sent by a second part.
+    static let largestCopy = 16 * 1024
+    let receiveBuffer = ByteBuffer(capacity: Worker.receiveSize)
+    let responseHead = ResponseHead()
+    let scratch = ByteBuffer(capacity: 4 * 1024)
+    let buffers = BufferPool()
+    let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
+    private let upstreamOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
+    /// Whose output is in `clientOutput`, not yet sent.
+    var corkedClient: ClientConnection?
+    private(set) var corkedUpstream: UpstreamConnection?
+
+    private var spareExchanges: [Exchange] = []
+    private var next: Exchange?
+    private static let mostSpareExchanges = 256
+    let noClient: ClientFacts
+    let instance: ByteBuffer
+    var random: RandomSource
+    private var requestIDs: RequestIDs
+    var dates = DateCache()
+    let accessLog: AccessLogFormat?
+
+    package init(_ start: WorkerStart) throws(SystemError) {
+        index = start.index
+        mailbox = start.mailbox
+        resolver = start.resolver
+        logRing = start.logRing
+        workerCount = start.workerCount
+        accessLog = start.accessLog
+        loop = try EventLoop()
+        instance = ByteBuffer(capacity: 64)
+        instance.append(text: "authproxy-\(start.instance)")
+        random = RandomSource()
+        requestIDs = RequestIDs()
+        noClient = ClientFacts(
+            peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
+        snapshot = Snapshot.empty
+        spareExchanges.reserveCapacity(Self.mostSpareExchanges)
+        receiver = try MailboxReceiver(mailbox, on: loop) { [unowned self] message in receive(message) }
+        loop.turnEnded = { [unowned self] in logRing.wakeWriterIfNeeded() }
+    }
+
+    package func run() { loop.run() }
+
+    // MARK: Messages
+
+    private func receive(_ message: WorkerMessage) {
+        switch message {
+        case .adopt(let configuration, let sockets): adopt(configuration, sockets)
+        case .secret(let id, let secret): snapshot.secrets.update(id, secret)
+        case .urlList(let index, let text): snapshot.urlLists.replace(index, text)
+        case .resolved(let id, let result): resolutions.removeValue(forKey: id)?(result)
+        case .report(let answer): answer(report())
+        case .drain: drain()
+        case .stop: loop.stop()
+        }
+    }
+
+    private func adopt(_ configuration: Configuration, _ sockets: [ListeningSocket]) {
+        let old = snapshot
+        snapshot = Snapshot(configuration, worker: self, workers: workerCount)
+        metrics.configure(configuration)
+        for upstream in old.allUpstreams { upstream.retire() }
+        let kept = Set(sockets.map(\.descriptor))
+        for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
+        listeners.removeAll { !$0.isOpen }
+        for socket in sockets where !listeners.contains(where: { $0.socket.descriptor == socket.descriptor }) {
+            let index = configuration.listeners.firstIndex(of: socket.definition) ?? 0
+            if let listener = try? ClientListener(worker: self, socket: socket, index: index) { listeners.append(listener) }
+        }
+    }
+
+    private func report() -> WorkerReport {
+        WorkerReport(
+            metrics: metrics.snapshot(upstreams: snapshot.upstreams.map(\.connectionState), dropped: logRing.dropped),
+            clients: clientCount, isDrained: isDraining && clientCount == 0)
+    }
+
+    private func drain() {
+        isDraining = true
+        for listener in listeners { listener.close() }
+        listeners = []
+        for case let client as ClientConnection in loop.present { client.drain() }
+        for upstream in snapshot.allUpstreams { upstream.retire() }
+    }
+
+    // MARK: Clients
+
+    /// This worker's share of `limits.connections`.
+    private var connectionLimit: Int { max(1, snapshot.configuration.limits.connections / workerCount) }
+
+    func accepted(_ descriptor: Int32, from peer: SocketAddress, at listener: ClientListener) {
+        if clientCount >= connectionLimit {
+            metrics.connectionShed()
+            return Shedding.refuse(descriptor)
+        }
+        let facts = listener.facts(for: peer, trusted: snapshot.configuration.trustedProxies)
+        let client = ClientConnection(worker: self, descriptor: descriptor, facts: facts, listener: listener.index)
+        guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
+        clientCount += 1
+        metrics.connectionAccepted()
+        client.begin()
+        // What a client sends at once is often there already.
+        client.isReadable = true
+        client.pump()
+    }
+
+    /// A listener that could not accept tries again later.
+    func scheduleAccepting(_ listener: ClientListener, after milliseconds: Int) {
+        let retry = Retry { [unowned self] retry in
+            loop.remove(retry)
+            listener.resume()
+        }
+        guard (try? loop.add(retry)) != nil else { return }
+        loop.setDeadline(retry, after: milliseconds)
+    }
+
+    func clientClosed(_ client: ClientConnection) {
+        if corkedClient === client {
+            clientOutput.clear()
+            corkedClient = nil
+        }
+        clientCount -= 1
+        metrics.connectionClosed()
+    }
+
+    /// Whether an address is one that this proxy itself listens on: sending there would come back.
+    func isOwnListener(_ address: SocketAddress) -> Bool {
+        listeners.contains { $0.isReached(by: address) }
+    }
+
+    // MARK: Corked output
+
+    func output(for connection: UpstreamConnection) -> ByteBuffer {
+        if corkedUpstream !== connection {
+            flushUpstreamOutput()
+            corkedUpstream = connection
+        }
+        return upstreamOutput
+    }
+
+    func flushUpstreamOutput() {
+        guard let connection = corkedUpstream else { return }
+        corkedUpstream = nil
+        connection.send(upstreamOutput)
+        upstreamOutput.clear()
+    }
+
+    func dropUpstreamOutput() {
+        corkedUpstream = nil
+        upstreamOutput.clear()
+    }
+
+    func flushClientOutput() {
+        guard let client = corkedClient else { return }
+        corkedClient = nil
+        client.send(clientOutput)
+        clientOutput.clear()
+    }
+
+    // MARK: Exchanges
+
+    /// The exchange that the next head is parsed into; it stays the next one until `takeExchange`.
+    func nextExchange() -> Exchange {
+        if let next { return next }
+        let exchange = spareExchanges.popLast() ?? Exchange(worker: self)
+        next = exchange
+        return exchange
+    }
+
+    func takeExchange() -> Exchange {
+        let exchange = nextExchange()
+        next = nil
+        return exchange
+    }
+
+    func giveBack(_ exchange: Exchange) {
+        if spareExchanges.count < Self.mostSpareExchanges { spareExchanges.append(exchange) }
+    }
+
+    func fillRequestID(_ buffer: ByteBuffer) { requestIDs.fill(buffer) }
+
+    // MARK: Names, time, log
+
+    func resolve(name: String, port: UInt16, then answer: @escaping (Result<[SocketAddress], ResolutionError>) -> Void) {
+        if let literal = SocketAddress(literal: name, port: port) { return answer(.success([literal])) }
+        let id = nextResolution
+        nextResolution += 1
+        resolutions[id] = answer
+        let mailbox = mailbox
+        resolver.resolve(name: name, port: port) { result in mailbox.post(.resolved(id, result)) }
+    }
+
+    var unixTime: Int { Int(Clock.wallMilliseconds() / 1000) }
+    var limits: Limits { snapshot.configuration.limits }
+    var timeouts: Timeouts { snapshot.configuration.timeouts }
+
+    func log(_ level: LogDefinition.Level, _ message: String) {
+        if level.rawValue <= snapshot.configuration.log.level.rawValue { logRing.append(level, message) }
+    }
+}
+
+/// A deadline with nothing else to it.
+private final class Retry: EventHandler {
+    private let action: (Retry) -> Void
+
+    init(action: @escaping (Retry) -> Void) {
+        self.action = action
+        super.init()
+    }
+
+    override func deadlinePassed() { action(self) }
+}

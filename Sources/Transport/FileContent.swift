@@ -1,0 +1,26 @@
+internal import CLinux
+internal import Glibc
+
+/// Whole files of modest size, for the control plane.
+package enum FileContent {
+    package static let listLimit = 64 * 1024 * 1024
+
+    package static func read(_ path: String, limit: Int) throws(FileSystemError) -> [UInt8] {
+        let number = clinux_open_read(path)
+        guard number >= 0 else { throw FileSystemError(operation: "open", code: errno) }
+        let descriptor = Descriptor(owning: number)
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = unsafe chunk.withUnsafeMutableBytes { unsafe Glibc.read(descriptor.number, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw FileSystemError(operation: "read", code: errno) }
+            if count == 0 { break }
+            bytes.append(contentsOf: chunk[0..<count])
+            if bytes.count > limit { throw FileSystemError(operation: "read", code: EFBIG) }
+        }
+        // What was read may be a secret; the copy that stays is the caller's to wipe.
+        for index in chunk.indices { chunk[index] = 0 }
+        return bytes
+    }
+}
