@@ -10,8 +10,8 @@ package enum ChunkEvent: Sendable, Equatable {
 
 /// Decodes the chunked transfer coding (RFC 9112 section 7.1), strictly, and resumable at every octet.
 ///
-/// Sizes are 1*HEXDIG below 2^63; extensions are checked against their grammar, bounded and dropped; every line ends in CRLF. An
-/// error is final: all later calls throw.
+/// Sizes are 1*HEXDIG below 2^63; extensions are checked against their grammar, bounded and dropped; every line ends in CRLF.
+/// An error is final: all later calls throw.
 package struct ChunkedDecoder {
     /// The trailer section of the message; complete once `.end` has been returned.
     package let trailers: TrailerSection

@@ -44,6 +44,10 @@ struct FieldFacts {
     }
 
     private mutating func noteConnection(_ value: Span<UInt8>) {
+        if HTTP1.equalsIgnoringCase(value, "keep-alive") {  // what most send, and nothing else
+            connectionKeepsAlive = true
+            return
+        }
         var options = ListCursor()
         while let option = options.next(in: value) {
             let name = value.extracting(option)
@@ -53,8 +57,8 @@ struct FieldFacts {
         }
     }
 
-    /// A list of tokens that ends in the only `chunked` has a length that can be known (RFC 9112 section 6.3 item 4), though its
-    /// other codings are not spoken here. Every other list that is not `chunked` itself is malformed.
+    /// A list of tokens that ends in the only `chunked` has a length that can be known (RFC 9112 section 6.3 item 4), though
+    /// its other codings are not spoken here. Every other list that is not `chunked` itself is malformed.
     private static func checkCodings(_ value: Span<UInt8>) throws(HTTPError) {
         var start = 0
         while true {

@@ -1,32 +1,34 @@
 extension HTTP1 {
-    /// Which of the names that code asks for this is, in any case.
+    /// Which of the names that code asks for this is, in any case. The name must be a token.
     package static func fieldID(_ name: Span<UInt8>) -> FieldID { fieldID(name, 0, name.count) }
 
     /// The same for `count` octets from `start`; the caller has made sure that they are within `bytes`.
     @inline(always) static func fieldID(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> FieldID {
-        if count >= 12 { return longFieldID(bytes, start, count) }
-        return shortFieldID(bytes, start, count)
+        count < 8 ? shortFieldID(bytes, start, count) : longFieldID(bytes, start, count)
     }
 
     @inline(always) private static func shortFieldID(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> FieldID {
+        switch shortName(bytes, start, count) {
+        case word("te"): .te
+        case word("via"): .via
+        case word("host"): .host
+        case word("date"): .date
+        case word("accept"): .accept
+        case word("cookie"): .cookie
+        case word("server"): .server
+        case word("origin"): .origin
+        case word("pragma"): .pragma
+        case word("expect"): .expect
+        case word("referer"): .referer
+        case word("upgrade"): .upgrade
+        case word("trailer"): .trailer
+        case word("refresh"): .refresh
+        default: .other
+        }
+    }
+
+    @inline(always) private static func longFieldID(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> FieldID {
         switch count {
-        case 2: if isName(bytes, start, "te") { return .te }
-        case 3: if isName(bytes, start, "via") { return .via }
-        case 4:
-            if isName(bytes, start, "host") { return .host }
-            if isName(bytes, start, "date") { return .date }
-        case 6:
-            if isName(bytes, start, "accept") { return .accept }
-            if isName(bytes, start, "cookie") { return .cookie }
-            if isName(bytes, start, "server") { return .server }
-            if isName(bytes, start, "origin") { return .origin }
-            if isName(bytes, start, "pragma") { return .pragma }
-            if isName(bytes, start, "expect") { return .expect }
-        case 7:
-            if isName(bytes, start, "referer") { return .referer }
-            if isName(bytes, start, "upgrade") { return .upgrade }
-            if isName(bytes, start, "trailer") { return .trailer }
-            if isName(bytes, start, "refresh") { return .refresh }
         case 8:
             if isName(bytes, start, "location") { return .location }
             if isName(bytes, start, "cdn-loop") { return .cdnLoop }
@@ -37,13 +39,6 @@ extension HTTP1 {
             if isName(bytes, start, "connection") { return .connection }
             if isName(bytes, start, "set-cookie") { return .setCookie }
             if isName(bytes, start, "keep-alive") { return .keepAlive }
-        default: break
-        }
-        return .other
-    }
-
-    @inline(always) private static func longFieldID(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> FieldID {
-        switch count {
         case 12:
             if isName(bytes, start, "content-type") { return .contentType }
             if isName(bytes, start, "x-request-id") { return .xRequestID }
@@ -69,29 +64,48 @@ extension HTTP1 {
         case 19: if isName(bytes, start, "proxy-authorization") { return .proxyAuthorization }
         default: break
         }
+        if count < 12 { return .other }
         if isName(bytes, start, "x-forwarded-") || isName(bytes, start, "x-original-") { return .xForwardedOther }
         return .other
     }
 
-    /// Compares as many octets as `text` has, which must be lower case; the caller has checked that there are that many.
+    /// A name of fewer than eight octets as a word, folded like ``fold(_:)``; zero behind its end.
+    @inline(always) private static func shortName(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> UInt64 {
+        let used = (1 as UInt64) &<< UInt64(count &* 8) &- 1
+        if bytes.count &- start >= 8 { return fold(WordScan.word(bytes, start)) & used }
+        var octets: UInt64 = 0
+        for index in 0..<count { octets |= UInt64(bytes[start &+ index]) &<< UInt64(index &* 8) }
+        return fold(octets) & used
+    }
+
+    /// Makes letters lower case. Of the other tchars, it makes none one of those that our names are of: letters, digits,
+    /// hyphen.
+    @inline(always) private static func fold(_ octets: UInt64) -> UInt64 { octets | 0x2020_2020_2020_2020 }
+
+    /// The word that ``shortName(_:_:_:)`` is for this name, which must be lower case and shorter than eight octets.
+    ///
+    /// SAFETY: `text` is a literal that has a pointer, and as many octets as it says. Inlined, this is a constant.
+    @inline(always) private static func word(_ text: StaticString) -> UInt64 {
+        var octets: UInt64 = 0
+        for index in 0..<text.utf8CodeUnitCount {
+            octets |= unsafe UInt64(text.utf8Start[index]) &<< UInt64(index &* 8)
+        }
+        return octets
+    }
+
+    /// Compares as many octets as `text` has, which must be lower case and at least eight; the caller has checked that they
+    /// are there.
     ///
     /// SAFETY: `text` is a literal that has a pointer and at least as many octets as are loaded from it, by its own count.
     /// Inlined, its words are constants.
     @inline(always) private static func isName(_ bytes: Span<UInt8>, _ start: Int, _ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         let wanted = unsafe UnsafeRawPointer(text.utf8Start)
-        if count < 8 {
-            for index in 0..<count {
-                let octet = unsafe wanted.load(fromByteOffset: index, as: UInt8.self)
-                if WordScan.lowercased(bytes[start &+ index]) != octet { return false }
-            }
-            return true
-        }
         var position = 0
         while position < count {
             let offset = min(position, count &- 8)
             let octets = unsafe UInt64(littleEndian: wanted.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            if WordScan.lowercased(WordScan.word(bytes, start &+ offset)) != octets { return false }
+            if fold(WordScan.word(bytes, start &+ offset)) != octets { return false }
             position &+= 8
         }
         return true

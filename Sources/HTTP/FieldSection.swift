@@ -28,12 +28,12 @@ enum FieldSectionKind {
 extension HTTP1 {
     /// Parses field lines up to and including the empty line that ends them (RFC 9112 section 5); nil: it is not there yet.
     ///
-    /// Ranges in `lines` count from the start of `bytes`. Bare CR or LF, obs-fold, white space before the colon of a request,
-    /// names that are not tokens, and control characters in values are malformed.
+    /// Ranges in `lines`, which has room for ``lineCapacity``, count from the start of `bytes`. Bare CR or LF, obs-fold,
+    /// white space before the colon of a request, names that are not tokens, and control characters in values are malformed.
     @inline(always)
     static func parseFields(
         _ bytes: Span<UInt8>, from start: Int, kind: FieldSectionKind, limit: Int,
-        into lines: inout [FieldLine], facts: inout FieldFacts
+        into lines: inout OutputSpan<FieldLine>, facts: inout FieldFacts
     ) throws(HTTPError) -> Int? {
         let end = bytes.count
         var position = start
@@ -70,6 +70,9 @@ extension HTTP1 {
         }
         return nil
     }
+
+    /// How many lines there can be: the limit, or as many of the shortest (`a:` CRLF) as the bytes hold.
+    static func lineCapacity(_ bytes: Span<UInt8>, limit: Int) -> Int { max(0, min(limit, bytes.count / 4 &+ 1)) }
 
     /// The index behind the CRLF at `position`, which is within `bytes`; nil: the LF is not there yet.
     @inline(always)

@@ -1,7 +1,7 @@
 /// The HTTP/1.1 codec: strict, over spans, allocating nothing once its heads have grown to their usual size.
 ///
-/// Every decision depends on the octets up to the one that it is made at and on no later one, so that a message gives the same
-/// result however it is cut into reads.
+/// Every decision depends on the octets up to the one that it is made at and on no later one, so that a message gives the
+/// same result however it is cut into reads.
 package enum HTTP1 {}
 
 extension HTTP1 {
@@ -79,8 +79,8 @@ extension HTTP1 {
 
 /// Walks the elements of a list-based field value (RFC 9110 section 5.6.1).
 ///
-/// Elements come trimmed; empty ones are passed over, as section 5.6.1.2 asks of a recipient. A comma within a quoted string does
-/// not end an element; a quoted string that is never closed runs to the end.
+/// Elements come trimmed; empty ones are passed over, as section 5.6.1.2 asks of a recipient. A comma within a quoted string
+/// does not end an element; a quoted string that is never closed runs to the end.
 package struct ListCursor {
     private var position = 0
 

@@ -1,9 +1,9 @@
 extension HTTP1 {
     /// Parses the head of a request at the front of `input` (RFC 9112 sections 2 to 6).
     ///
-    /// Returns how much of the input it takes, and leaves the head in `head`: its bytes from the request line to the empty line,
-    /// inclusive, with all ranges relative to them. Returns nil when more bytes are needed. After nil or an error the head's
-    /// content means nothing. One empty line before the request line is skipped and counted (section 2.2).
+    /// Returns how much of the input it takes, and leaves the head in `head`: its bytes from the request line to the empty
+    /// line, inclusive, with all ranges relative to them. Returns nil when more bytes are needed. After nil or an error the
+    /// head's content means nothing. One empty line before the request line is skipped and counted (section 2.2).
     ///
     /// The limits hold from the first byte on: a request line that passes them without an end is `uriTooLong`, anything else
     /// `headerTooLarge`.
@@ -20,8 +20,12 @@ extension HTTP1 {
             return nil
         }
         var facts = FieldFacts()
-        let end = try parseFields(
-            window, from: fields, kind: .request, limit: limits.headerCount, into: &head.lines, facts: &facts)
+        var end: Int?
+        let capacity = lineCapacity(window, limit: limits.headerCount)
+        try head.lines.append(addingCapacity: capacity) { lines throws(HTTPError) in
+            end = try parseFields(
+                window, from: fields, kind: .request, limit: limits.headerCount, into: &lines, facts: &facts)
+        }
         guard let end else {
             if isFull { throw .headerTooLarge }
             return nil

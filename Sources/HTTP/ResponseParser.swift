@@ -22,14 +22,19 @@ extension HTTP1 {
     ) throws(HTTPError) -> Int? {
         guard let fields = try parseStatusLine(bytes, into: head) else { return nil }
         var facts = FieldFacts()
-        let end = try parseFields(
-            bytes, from: fields, kind: .response, limit: limits.headerCount, into: &head.lines, facts: &facts)
+        var end: Int?
+        let capacity = lineCapacity(bytes, limit: limits.headerCount)
+        try head.lines.append(addingCapacity: capacity) { lines throws(HTTPError) in
+            end = try parseFields(
+                bytes, from: fields, kind: .response, limit: limits.headerCount, into: &lines, facts: &facts)
+        }
         guard let end else { return nil }
         try conclude(facts, requestMethod, head)
         return end
     }
 
-    /// HTTP-version SP status-code SP [ reason-phrase ] CRLF (section 4), and the same without the second space, which many send.
+    /// HTTP-version SP status-code SP [ reason-phrase ] CRLF (section 4), and the same without the second space, which many
+    /// send.
     @inline(always)
     private static func parseStatusLine(_ bytes: Span<UInt8>, into head: ResponseHead) throws(HTTPError) -> Int? {
         let version = try parseVersion(bytes, at: 0)

@@ -1,7 +1,7 @@
 /// The fields behind the content of a message (RFC 9112 section 7.1.2), in a buffer of their own and reused for the next.
 ///
-/// They are well-formed and no more: which of them may pass, and that none of them is ever taken for a header field, is Policy's
-/// work (RFC 9110 section 6.5.1). Ranges point into ``bytes``.
+/// They are well-formed and no more: which of them may pass, and that none of them is ever taken for a header field, is
+/// Policy's work (RFC 9110 section 6.5.1). Ranges point into ``bytes``.
 package final class TrailerSection {
     package let bytes = ByteBuffer(capacity: 64)
     package internal(set) var lines: [FieldLine] = []
@@ -17,8 +17,12 @@ package final class TrailerSection {
     func parse(_ limits: HeadLimits) throws(HTTPError) {
         bytes.append("\r\n")
         var facts = FieldFacts()
-        let end = try HTTP1.parseFields(
-            bytes.span, from: 0, kind: .trailer, limit: limits.headerCount, into: &lines, facts: &facts)
+        var end: Int?
+        let capacity = HTTP1.lineCapacity(bytes.span, limit: limits.headerCount)
+        try lines.append(addingCapacity: capacity) { lines throws(HTTPError) in
+            end = try HTTP1.parseFields(
+                bytes.span, from: 0, kind: .trailer, limit: limits.headerCount, into: &lines, facts: &facts)
+        }
         guard end == bytes.count else { throw .malformed }
     }
 }

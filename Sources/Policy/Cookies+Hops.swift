@@ -87,20 +87,20 @@ package final class HopCookies {
     /// Appends the client's cookies that no hop has replaced, then those of the hops; returns how many.
     func append(
         client: CanonicalRequest, includesClient: Bool, host: Span<UInt8>, scheme: Scheme, path: Span<UInt8>,
-        edits: [CookieEdits] = [], to out: ByteBuffer
+        edits: CompiledCookieEdits? = nil, to out: ByteBuffer
     ) -> Int {
         var count = 0
         if includesClient {
             var pairs = CookiePairs(client)
             while let pair = pairs.next() {
                 let name = client.head.bytes.span(pair.name)
-                guard Cookies.admits(name, edits), !isReplaced(name, host, scheme, path) else { continue }
+                guard edits?.admits(name) ?? true, !isReplaced(name, host, scheme, path) else { continue }
                 Cookies.appendPair(client.head.bytes.span(pair.whole), first: count == 0, to: out)
                 count += 1
             }
         }
         for cookie in cookies where !cookie.isRemoval && belongs(cookie, host, scheme, path) {
-            guard Cookies.admits(bytes.span(cookie.name), edits) else { continue }
+            guard edits?.admits(bytes.span(cookie.name)) ?? true else { continue }
             Cookies.appendPair(bytes.span(cookie.name), first: count == 0, to: out)
             out.append(UInt8(ascii: "="))
             out.append(bytes.span(cookie.value))

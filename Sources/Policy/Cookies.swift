@@ -56,44 +56,13 @@ package struct CookiePairs {
     }
 }
 
-/// `cookies:` of one rule as names; the values of `set` are the caller's to write.
-package struct CookieEdits: Sendable {
-    /// nil: all are kept.
-    package var keep: [[UInt8]]?
-    package var remove: [[UInt8]]
-    package var set: [[UInt8]]
-
-    package init(keep: [[UInt8]]?, remove: [[UInt8]], set: [[UInt8]]) {
-        self.keep = keep
-        self.remove = remove
-        self.set = set
-    }
-
-    package init(_ definition: CookieEditsDefinition) {
-        keep = definition.keep.map { $0.map { Array($0.utf8) } }
-        remove = definition.remove.map { Array($0.utf8) }
-        set = definition.set.map { Array($0.name.utf8) }
-    }
-
-    /// Whether a cookie of this name goes on as it came. Names are compared byte by byte (RFC 6265 section 5.3).
-    package func admits(_ name: Span<UInt8>) -> Bool {
-        if let keep, !CookieEdits.contains(keep, name) { return false }
-        return !CookieEdits.contains(remove, name) && !CookieEdits.contains(set, name)
-    }
-
-    private static func contains(_ names: [[UInt8]], _ name: Span<UInt8>) -> Bool {
-        for candidate in names where CanonicalBytes.equals(name, candidate) { return true }
-        return false
-    }
-}
-
 /// Writes the one Cookie value of a request.
 package enum Cookies {
     /// Appends what goes on of the client's cookies, and of those that hops have set and that belong to this request, joined by
-    /// `; `; returns how many. Each of `edits` has to admit a cookie, those of hops too: it is what would happen to them if the
+    /// `; `; returns how many. `edits` have to admit a cookie, those of hops too: it is what would happen to them if the
     /// client came back with them.
     package static func append(
-        of request: CanonicalRequest, client: CanonicalRequest, hops: HopCookies?, edits: [CookieEdits], to out: ByteBuffer
+        of request: CanonicalRequest, client: CanonicalRequest, hops: HopCookies?, edits: CompiledCookieEdits?, to out: ByteBuffer
     ) -> Int {
         if let hops, !hops.isEmpty {
             return hops.append(
@@ -104,7 +73,7 @@ package enum Cookies {
         var count = 0
         var pairs = CookiePairs(client)
         while let pair = pairs.next() {
-            guard admits(client.head.bytes.span(pair.name), edits) else { continue }
+            guard edits?.admits(client.head.bytes.span(pair.name)) ?? true else { continue }
             appendPair(client.head.bytes.span(pair.whole), first: count == 0, to: out)
             count += 1
         }
@@ -115,10 +84,5 @@ package enum Cookies {
     package static func appendPair(_ pair: Span<UInt8>, first: Bool, to out: ByteBuffer) {
         if !first { out.append("; ") }
         out.append(pair)
-    }
-
-    static func admits(_ name: Span<UInt8>, _ edits: [CookieEdits]) -> Bool {
-        for index in 0..<edits.count where !edits[index].admits(name) { return false }
-        return true
     }
 }

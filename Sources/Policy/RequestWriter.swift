@@ -119,7 +119,7 @@ package enum RequestWriter {
     ) throws(Rejection) {
         let start = out.count
         out.append("Cookie: ")
-        let count = Cookies.append(of: current, client: context.request, hops: hops, plan: plan, to: out)
+        let count = Cookies.append(of: current, client: context.request, hops: hops, edits: plan.cookies, to: out)
         if try !plan.cookies.writeSets(context, separator: count > 0, into: out) { return out.truncate(to: start) }
         out.append("\r\n")
     }

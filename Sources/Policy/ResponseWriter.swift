@@ -34,10 +34,10 @@ package final class ResponseWriter {
     }
 
     /// `mapping` puts what names the upstream into the client's terms; `location` takes the place of a Location that a hop gave.
-    /// When this throws, what was appended must not be sent.
+    /// `extraLines` are complete: the Set-Cookie of hops. When this throws, what was appended must not be sent.
     package func write(
         _ head: ResponseHead, plan: ChainPlan?, context: SendContext, mapping: OriginMapping?, location: ResolvedURL?,
-        dates: inout DateCache, _ parameters: Parameters, to out: ByteBuffer
+        dates: inout DateCache, extraLines: ByteBuffer?, _ parameters: Parameters, to out: ByteBuffer
     ) throws(Rejection) {
         guard HopByHop.markResponse(head, in: &dropped) else { throw .upstreamProtocolError }
         Self.writeStatusLine(head, to: out)
@@ -54,6 +54,7 @@ package final class ResponseWriter {
         case .addPrivate: out.append("Cache-Control: private\r\n")
         case .noStore: out.append("Cache-Control: no-store\r\n")
         }
+        if let extraLines { out.append(extraLines.span) }
         try plan?.response.finish(context, into: out)
         writeFraming(head, parameters, to: out)
         out.append("\r\n")

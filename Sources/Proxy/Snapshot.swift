@@ -1,3 +1,4 @@
+internal import HTTP
 internal import Policy
 internal import Transport
 
@@ -8,11 +9,16 @@ final class Snapshot {
     let secrets: SecretTable
     let urlLists: URLListTable
     let canonical: CompiledCanonicalSettings
-    let upstreams: [Upstream]
+    let indexes: MetricIndexes
+    private(set) var upstreams: [Upstream] = []
+    /// Of rules whose proxy action changes the path, or whose upstream has one, by rule and server.
+    private var pathMappings: [PathKey: PathMapping] = [:]
+    private let changesPath: [Bool]
+    private let ruleNames: [ByteBuffer]
     /// Of redirect hops to origins that are no upstream's: made when first needed.
     private(set) var hopUpstreams: [HopKey: Upstream] = [:]
-    private let workers: Int
-    private unowned let worker: Worker
+    private var workers = 1
+    private weak var worker: Worker?
 
     struct HopKey: Hashable {
         var scheme: Scheme
@@ -20,18 +26,37 @@ final class Snapshot {
         var permitsPrivate: Bool
     }
 
+    private struct PathKey: Hashable {
+        var rule: Int
+        var server: ObjectIdentifier
+    }
+
     /// So many other origins keep their pools; beyond, all are forgotten at once.
     private static let mostHopUpstreams = 256
 
-    init(_ configuration: Configuration, worker: Worker, workers: Int) {
+    init(_ adoption: Adoption) {
+        let configuration = adoption.configuration
         self.configuration = configuration
-        self.worker = worker
-        self.workers = workers
+        indexes = adoption.indexes
         secrets = SecretTable(configuration.secrets)
-        urlLists = URLListTable(configuration.rules)
+        urlLists = URLListTable(adoption.urlLists)
         canonical = CompiledCanonicalSettings(configuration.canonical)
         rules = RuleSet(
             configuration.rules, credentials: configuration.credentials, secrets: secrets, urlLists: urlLists)
+        changesPath = configuration.rules.map { rule in
+            guard case .proxy(let proxy) = rule.action else { return false }
+            return proxy.stripPrefix != nil || proxy.addPrefix != nil
+        }
+        ruleNames = configuration.rules.map { rule in
+            let name = ByteBuffer(capacity: rule.name.utf8.count)
+            name.append(text: rule.name)
+            return name
+        }
+    }
+
+    func openUpstreams(for worker: Worker, workers: Int) {
+        self.worker = worker
+        self.workers = workers
         upstreams = configuration.upstreams.enumerated().map { index, definition in
             Upstream(definition, index: index, worker: worker, workers: workers)
         }
@@ -51,9 +76,38 @@ final class Snapshot {
         var definition = UpstreamDefinition(name: template.definition.name, servers: [])
         definition.timeouts = template.definition.timeouts
         definition.pool = template.definition.pool
+        guard let worker else { return template }
         let upstream = Upstream(definition, index: template.index, worker: worker, workers: workers)
         upstream.add(UpstreamServer(server, upstream: upstream, worker: worker, permits: permits))
         hopUpstreams[key] = upstream
         return upstream
     }
+
+    /// How the path changes on the way to a server of the rule's upstream; nil for not at all.
+    func paths(rule: Int, server: UpstreamServer) -> PathMapping? {
+        let changes = rule >= 0 && rule < changesPath.count && changesPath[rule]
+        if !changes && server.definition.basePath.isEmpty { return nil }
+        let key = PathKey(rule: rule, server: ObjectIdentifier(server))
+        if let known = pathMappings[key] { return known }
+        var strip: String?
+        var add: String?
+        if changes, case .proxy(let proxy) = configuration.rules[rule].action {
+            strip = proxy.stripPrefix
+            add = proxy.addPrefix
+        }
+        let mapping = PathMapping(stripPrefix: strip, addPrefix: add, basePath: server.definition.basePath)
+        pathMappings[key] = mapping
+        return mapping
+    }
+
+    @_lifetime(immortal)
+    func ruleName(_ rule: Int) -> Span<UInt8> {
+        return ruleNames[rule].span
+    }
+}
+
+extension MetricIndexes {
+    func listener(_ index: Int) -> UInt16 { index < listeners.count ? listeners[index] : Self.none }
+    func rule(_ index: Int) -> UInt16 { index >= 0 && index < rules.count ? rules[index] : Self.none }
+    func upstream(_ index: Int) -> UInt16 { index < upstreams.count ? upstreams[index] : Self.none }
 }

@@ -1,18 +1,26 @@
-package import HTTP
+internal import HTTP
 package import Policy
 package import Transport
 
 /// What the control plane tells a worker.
 package enum WorkerMessage: Sendable {
-    case adopt(Configuration, [ListeningSocket])
+    case adopt(Adoption)
     case secret(SecretID, Secret)
-    case urlList(Int, URLListText)
+    case urlList(Int, text: [UInt8])
     case resolved(Int, Result<[SocketAddress], ResolutionError>)
     case report(@Sendable (WorkerReport) -> Void)
     /// Accept no more; end each connection when its exchange is over.
     case drain
     /// Leave the loop, whatever is still open.
     case stop
+}
+
+/// A configuration that comes into force, with what belongs to it.
+package struct Adoption: Sendable {
+    package var configuration: Configuration
+    package var urlLists: [URLListSource]
+    package var indexes: MetricIndexes
+    package var sockets: [ListeningSocket]
 }
 
 /// A listening socket that the control plane opened for this worker, or shares between them.
@@ -39,7 +47,7 @@ package final class Worker {
     let loop: EventLoop
     let mailbox: Mailbox<WorkerMessage>
     let resolver: Resolver
-    let logRing: LogRing
+    let workerLog: WorkerLog
     let metrics = WorkerMetrics()
     private(set) var snapshot: Snapshot
     private let workerCount: Int
@@ -56,6 +64,8 @@ package final class Worker {
     static let largestCopy = 16 * 1024
     let receiveBuffer = ByteBuffer(capacity: Worker.receiveSize)
     let responseHead = ResponseHead()
+    let responseWriter = ResponseWriter()
+    let empty = ByteBuffer(capacity: 16)
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
@@ -69,29 +79,24 @@ package final class Worker {
     private static let mostSpareExchanges = 256
     let noClient: ClientFacts
     let instance: ByteBuffer
-    var random: RandomSource
-    private var requestIDs: RequestIDs
+    var random = RandomSource()
+    private var requestIDs = RequestIDs()
     var dates = DateCache()
-    let accessLog: AccessLogFormat?
 
     package init(_ start: WorkerStart) throws(SystemError) {
         index = start.index
         mailbox = start.mailbox
         resolver = start.resolver
-        logRing = start.logRing
+        workerLog = WorkerLog(start.logWriter)
         workerCount = start.workerCount
-        accessLog = start.accessLog
         loop = try EventLoop()
         instance = ByteBuffer(capacity: 64)
-        instance.append(text: "authproxy-\(start.instance)")
-        random = RandomSource()
-        requestIDs = RequestIDs()
+        instance.append(text: start.instance)
         noClient = ClientFacts(
             peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
-        snapshot = Snapshot.empty
+        snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes(), sockets: []))
         spareExchanges.reserveCapacity(Self.mostSpareExchanges)
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned self] message in receive(message) }
-        loop.turnEnded = { [unowned self] in logRing.wakeWriterIfNeeded() }
     }
 
     package func run() { loop.run() }
@@ -100,9 +105,9 @@ package final class Worker {
 
     private func receive(_ message: WorkerMessage) {
         switch message {
-        case .adopt(let configuration, let sockets): adopt(configuration, sockets)
-        case .secret(let id, let secret): snapshot.secrets.update(id, secret)
-        case .urlList(let index, let text): snapshot.urlLists.replace(index, text)
+        case .adopt(let adoption): adopt(adoption)
+        case .secret(let id, let secret): snapshot.rules.update(id, secret)
+        case .urlList(let index, let text): snapshot.urlLists.replace(index, text: text)
         case .resolved(let id, let result): resolutions.removeValue(forKey: id)?(result)
         case .report(let answer): answer(report())
         case .drain: drain()
@@ -110,24 +115,27 @@ package final class Worker {
         }
     }
 
-    private func adopt(_ configuration: Configuration, _ sockets: [ListeningSocket]) {
+    private func adopt(_ adoption: Adoption) {
         let old = snapshot
-        snapshot = Snapshot(configuration, worker: self, workers: workerCount)
-        metrics.configure(configuration)
+        let sockets = adoption.sockets
+        snapshot = Snapshot(adoption)
+        snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
         let kept = Set(sockets.map(\.descriptor))
         for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
         listeners.removeAll { !$0.isOpen }
         for socket in sockets where !listeners.contains(where: { $0.socket.descriptor == socket.descriptor }) {
-            let index = configuration.listeners.firstIndex(of: socket.definition) ?? 0
+            let index = snapshot.configuration.listeners.firstIndex(of: socket.definition) ?? 0
             if let listener = try? ClientListener(worker: self, socket: socket, index: index) { listeners.append(listener) }
         }
     }
 
     private func report() -> WorkerReport {
-        WorkerReport(
-            metrics: metrics.snapshot(upstreams: snapshot.upstreams.map(\.connectionState), dropped: logRing.dropped),
-            clients: clientCount, isDrained: isDraining && clientCount == 0)
+        let idle = snapshot.allUpstreams.reduce(0) { $0 + $1.idleCount }
+        let open = snapshot.allUpstreams.reduce(0) { $0 + $1.connectionCount }
+        metrics.setUpstreamConnections(idle: idle, active: open - idle)
+        return WorkerReport(
+            metrics: metrics.snapshot, clients: clientCount, isDrained: isDraining && clientCount == 0)
     }
 
     private func drain() {
@@ -145,14 +153,14 @@ package final class Worker {
 
     func accepted(_ descriptor: Int32, from peer: SocketAddress, at listener: ClientListener) {
         if clientCount >= connectionLimit {
-            metrics.connectionShed()
+            metrics.clientShed()
             return Shedding.refuse(descriptor)
         }
         let facts = listener.facts(for: peer, trusted: snapshot.configuration.trustedProxies)
         let client = ClientConnection(worker: self, descriptor: descriptor, facts: facts, listener: listener.index)
         guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
         clientCount += 1
-        metrics.connectionAccepted()
+        metrics.clientAccepted()
         client.begin()
         // What a client sends at once is often there already.
         client.isReadable = true
@@ -175,7 +183,7 @@ package final class Worker {
             corkedClient = nil
         }
         clientCount -= 1
-        metrics.connectionClosed()
+        metrics.clientClosed()
     }
 
     /// Whether an address is one that this proxy itself listens on: sending there would come back.
@@ -245,12 +253,12 @@ package final class Worker {
         resolver.resolve(name: name, port: port) { result in mailbox.post(.resolved(id, result)) }
     }
 
-    var unixTime: Int { Int(Clock.wallMilliseconds() / 1000) }
+    var unixTime: Int { Int(SystemClock.wallMilliseconds() / 1000) }
     var limits: Limits { snapshot.configuration.limits }
     var timeouts: Timeouts { snapshot.configuration.timeouts }
 
     func log(_ level: LogDefinition.Level, _ message: String) {
-        if level.rawValue <= snapshot.configuration.log.level.rawValue { logRing.append(level, message) }
+        workerLog.log(level, message)
     }
 }
 

@@ -59,7 +59,7 @@ package final class EventLoop {
         let descriptor = clinux_epoll_create()
         if descriptor < 0 { throw SystemError("epoll_create1", errno) }
         epoll = Descriptor(owning: descriptor)
-        now = Clock.coarseMilliseconds()
+        now = SystemClock.coarseMilliseconds()
         timers = TimerWheel(now: now)
         events = .allocate(capacity: Self.eventsPerTurn)
     }
@@ -135,7 +135,7 @@ package final class EventLoop {
     /// One turn: waits for events, then serves deadlines, events and deferred turns.
     package func runOnce(maximumWait: Int64 = 60_000) {
         let count = unsafe SystemCalls.waitForEvents(epoll.number, events, milliseconds: waitTime(maximumWait))
-        now = Clock.coarseMilliseconds()
+        now = SystemClock.coarseMilliseconds()
         for index in 0..<count { unsafe deliver(events[index]) }
         serveDeadlines()
         serveTurns()

@@ -145,7 +145,7 @@ package struct Descriptor: ~Copyable {
 }
 
 /// Clocks: monotonic ones for deadlines and durations, the wall clock for what people read.
-package enum Clock {
+package enum SystemClock {
     /// Milliseconds, precise to the scheduler's tick (4 ms): cheap enough for each turn of a loop.
     package static func coarseMilliseconds() -> Int64 { clinux_monotonic_coarse_ms() }
     package static func microseconds() -> Int64 { clinux_monotonic_us() }

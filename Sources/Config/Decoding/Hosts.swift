@@ -51,7 +51,7 @@ extension ConfigurationDecoder {
             let parsed = try HostSyntax.hostAndPort(text[...])
             guard let port = parsed.port else { throw SyntaxProblem("the port is missing; write `\(parsed.bracketed):8080`") }
             if parsed.host == "localhost" { return .tcp(host: "127.0.0.1", port: port) }
-            guard AddressParser.address(parsed.host) != nil else {
+            guard IPAddress.parse(parsed.host) != nil else {
                 throw SyntaxProblem("listen on an address, not on a name")
             }
             return .tcp(host: parsed.host, port: port)
@@ -166,7 +166,7 @@ extension ConfigurationDecoder {
 
     func range(_ value: Value) -> AddressRange? {
         let range = parsed(value) { (text) throws(SyntaxProblem) -> AddressRange in
-            guard let range = AddressParser.range(text) else { throw SyntaxProblem("`\(quoted(text))` is neither") }
+            guard let range = try? AddressRange.parse(text) else { throw SyntaxProblem("`\(quoted(text))` is neither") }
             return range
         }
         if let range, network(of: range) != range.address {

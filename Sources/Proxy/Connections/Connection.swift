@@ -1,14 +1,14 @@
-package import HTTP
-package import Transport
+internal import HTTP
+public import Transport
 
 /// A plaintext stream socket on a worker's loop: readiness, unsent output and orderly ends; what client and upstream share.
 ///
 /// Reading is edge-triggered: `isReadable` stays set until a read says otherwise, so a connection that was paused goes on
 /// without a system call to find out. Output that the kernel does not take is kept in a leased buffer; whoever feeds this
 /// connection pauses while there is some (``hasUnsentOutput``), which bounds that buffer by one read.
-package class Connection: EventHandler {
+public class Connection: EventHandler {
     final let worker: Worker
-    package private(set) final var descriptor: Int32
+    private(set) final var descriptor: Int32
     final var isReadable = false
     /// The peer has said that it will send no more; there may still be bytes to read.
     final var peerFinished = false

@@ -1,6 +1,6 @@
 internal import HTTP
 internal import Policy
-package import Transport
+internal import Transport
 
 /// What reading the configuration gave.
 package enum ConfigurationOutcome: Sendable {
@@ -39,9 +39,11 @@ package final class Server {
     private var exitStatus: Int32?
     private(set) var lastReloadSucceeded = true
     private(set) var lastReloadAt: Int64
-    let startedAt = Clock.wallMilliseconds()
+    let startedAt = SystemClock.wallMilliseconds()
     let instance: String
     private var handlers: [EventHandler] = []
+    private(set) var labels = MetricLabels()
+    private var indexes = MetricIndexes()
 
     package static let forcedStop: Int32 = 3
 
@@ -63,7 +65,7 @@ package final class Server {
             signals = try SignalSource()
             loop = try EventLoop()
             resolver = try Resolver()
-            logWriter = try LogWriter(configuration.log.destination, format: configuration.log.format)
+            logWriter = try LogWriter(configuration.log, allowsColour: options.isTerminal)
             try sockets.adopt(configuration.listeners)
         } catch let failure as ListeningSockets.Failure {
             throw StartFailure(text: failure.text, isConfiguration: false)
@@ -71,6 +73,7 @@ package final class Server {
             throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
         }
         watched = WatchedFiles(configuration, dependencies: options.watchesConfiguration ? dependencies : [])
+        indexes = labels.adopt(configuration)
         startWorkers(count)
         do {
             try addHandlers()
@@ -93,11 +96,10 @@ package final class Server {
                 .warn, "limits.connections is \(limit): half of the limit on open files; raise it (ulimit -n, LimitNOFILE=) for more")
         }
         for index in 0..<count {
-            let ring = LogRing(format: configuration.log, writer: logWriter)
             guard let mailbox = try? Mailbox<WorkerMessage>() else { continue }
             let start = WorkerStart(
-                index: index, workerCount: count, mailbox: mailbox, resolver: resolver, logRing: ring, instance: instance)
-            mailbox.post(.adopt(configuration, sockets.sockets(forWorker: index)))
+                index: index, workerCount: count, mailbox: mailbox, resolver: resolver, logWriter: logWriter, instance: instance)
+            mailbox.post(.adopt(adoption(forWorker: index)))
             workers.append(WorkerThread(start))
         }
     }
@@ -133,13 +135,14 @@ package final class Server {
         let urls = sockets.bound.map { Self.url(of: $0.definition, port: $0.port) }
         logWriter.log(.info, "listening on \(urls.joined(separator: ", "))")
         for warning in configuration.warnings { logWriter.log(.warn, warning) }
+        warnOfListFaults()
         options.announce(urls)
         _ = service.ready(status: "serving on \(urls.joined(separator: ", "))")
         if !options.command.isEmpty { startChild(urls) }
         while exitStatus == nil { loop.runOnce(maximumWait: 60_000) }
         for worker in workers { worker.mailbox.post(.stop) }
         admin?.close()
-        logWriter.flush(within: 2_000)
+        _ = logWriter.stop(withinMilliseconds: 2_000)
         return exitStatus ?? 0
     }
 
@@ -221,7 +224,7 @@ package final class Server {
     func reload() -> String? {
         _ = service.reloading()
         defer { _ = service.ready(status: "serving on \(listening.joined(separator: ", "))") }
-        lastReloadAt = Clock.wallMilliseconds()
+        lastReloadAt = SystemClock.wallMilliseconds()
         switch options.load() {
         case .faulty(let text):
             lastReloadSucceeded = false
@@ -238,11 +241,13 @@ package final class Server {
             fresh.limits.connections = ConnectionLimit.clamped(fresh.limits.connections)
             fresh.workers = configuration.workers
             configuration = fresh
+            indexes = labels.adopt(fresh)
             watched.adopt(fresh, dependencies: options.watchesConfiguration ? dependencies : [])
+            warnOfListFaults()
             for (index, worker) in workers.enumerated() {
-                worker.mailbox.post(.adopt(fresh, sockets.sockets(forWorker: index)))
+                worker.mailbox.post(.adopt(adoption(forWorker: index)))
             }
-            logWriter.configure(fresh.log)
+            logWriter.apply(fresh.log)
             try? admin?.adopt(fresh.admin)
             lastReloadSucceeded = true
             for warning in fresh.warnings { logWriter.log(.warn, warning) }
@@ -258,17 +263,40 @@ package final class Server {
         for change in changes {
             switch change {
             case .secret(let id, let secret, let display):
+                configuration.secrets[id.index].value = secret
                 for worker in workers { worker.mailbox.post(.secret(id, secret)) }
                 logWriter.log(.info, "new content of \(display) is in force")
             case .unreadable(let display, let why):
                 logWriter.log(.warn, "\(display): \(why); the last good value is kept")
             case .urlList(let index, let text, let display):
-                for worker in workers { worker.mailbox.post(.urlList(index, text)) }
-                logWriter.log(.info, "\(display) is in force: \(text.entryCount) entries")
-                for fault in text.faults.prefix(10) { logWriter.log(.warn, "\(display):\(fault.line): \(fault.message)") }
+                for worker in workers { worker.mailbox.post(.urlList(index, text: text)) }
+                logWriter.log(.info, "new content of \(display) is in force")
+                warnOfListFaults(index)
             case .configuration:
                 _ = reload()
             }
+        }
+    }
+
+    private func adoption(forWorker index: Int) -> Adoption {
+        Adoption(
+            configuration: configuration, urlLists: watched.urlLists, indexes: indexes,
+            sockets: sockets.sockets(forWorker: index))
+    }
+
+    /// Lines of URL lists that say nothing are skipped; the log tells which.
+    private func warnOfListFaults(_ only: Int? = nil) {
+        for (index, source) in watched.urlLists.enumerated() where only == nil || only == index {
+            let faults = URLList(source.text, format: source.definition.format).faults
+            for fault in faults.prefix(10) { logWriter.log(.warn, "\(source.definition.path):\(fault.line): \(fault.message)") }
+            if faults.count > 10 { logWriter.log(.warn, "\(source.definition.path): \(faults.count - 10) more faulty lines") }
+        }
+    }
+
+    /// The value of `admin.token` as it is now.
+    var adminToken: Secret? {
+        configuration.admin.token.flatMap { id in
+            id.index < configuration.secrets.count ? configuration.secrets[id.index].value : nil
         }
     }
 
@@ -277,9 +305,8 @@ package final class Server {
     /// Asks every worker for its numbers; `done` runs on this loop, at the latest after a second with those that answered.
     func collectReports(_ done: @escaping ([WorkerReport]) -> Void) {
         guard let collector = try? ReportCollector(loop: loop, expected: workers.count, done: done) else { return done([]) }
-        for worker in workers {
-            worker.mailbox.post(.report { report in collector.mailbox.post(report) })
-        }
+        let answers = collector.mailbox
+        for worker in workers { worker.mailbox.post(.report { report in answers.post(report) }) }
         collector.start()
     }
 

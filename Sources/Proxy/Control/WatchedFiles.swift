@@ -1,4 +1,4 @@
-internal import Policy
+package import Policy
 internal import Transport
 
 /// The files whose new content takes effect by itself: secrets and URL lists always, the configuration if asked.
@@ -6,7 +6,7 @@ final class WatchedFiles {
     enum Change {
         case secret(SecretID, Secret, display: String)
         case unreadable(display: String, why: String)
-        case urlList(Int, URLListText, display: String)
+        case urlList(Int, text: [UInt8], display: String)
         case configuration
     }
 
@@ -16,7 +16,8 @@ final class WatchedFiles {
     private let watcher: FileWatcher
     private var secrets: [String: [SecretID]] = [:]
     private var lists: [String: [Int]] = [:]
-    private var formats: [Int: URLListDefinition] = [:]
+    /// The lists of the configuration's rules with their present texts; their numbers are those of the workers' tables.
+    private(set) var urlLists: [URLListSource] = []
     private var dependencies: Set<String> = []
 
     init(_ configuration: Configuration, dependencies: [String]) {
@@ -32,12 +33,28 @@ final class WatchedFiles {
         for (index, secret) in configuration.secrets.enumerated() {
             if case .file(let path) = secret.source { secrets[path, default: []].append(SecretID(index)) }
         }
-        for (index, list) in URLListTable.definitions(in: configuration.rules).enumerated() {
-            lists[list.path, default: []].append(index)
-            formats[index] = list
-        }
+        urlLists = []
         self.dependencies = Set(dependencies)
-        watcher.setPaths(Array(secrets.keys) + Array(lists.keys) + dependencies)
+        let definitions = Self.lists(of: configuration.rules)
+        watcher.setPaths(Array(secrets.keys) + definitions.map(\.path) + dependencies)
+        // Read after the watch is set, so that no change in between is missed.
+        for definition in definitions {
+            lists[definition.path, default: []].append(urlLists.count)
+            let text = (try? FileContent.read(definition.path, limit: FileContent.listLimit)) ?? []
+            urlLists.append(URLListSource(definition: definition, text: text))
+        }
+    }
+
+    private static func lists(of rules: [RuleDefinition]) -> [URLListDefinition] {
+        var found: [URLListDefinition] = []
+        func collect(_ match: MatchDefinition) {
+            for list in match.urlLists where !found.contains(where: { $0.path == list.path && $0.format == list.format }) {
+                found.append(list)
+            }
+            for inner in match.not { collect(inner) }
+        }
+        for rule in rules { if let match = rule.match { collect(match) } }
+        return found
     }
 
     func changes() -> [Change] {
@@ -64,11 +81,11 @@ final class WatchedFiles {
 
     private func listChanges(_ path: String, _ indexes: [Int]) -> [Change] {
         indexes.compactMap { index in
-            guard let definition = formats[index] else { return nil }
             guard let text = try? FileContent.read(path, limit: FileContent.listLimit) else {
                 return .unreadable(display: path, why: "can not be read")
             }
-            return .urlList(index, URLListText(text, format: definition.format), display: path)
+            urlLists[index].text = text
+            return .urlList(index, text: text, display: path)
         }
     }
 }

@@ -6,7 +6,7 @@ package struct WorkerStart: Sendable {
     var workerCount: Int
     var mailbox: Mailbox<WorkerMessage>
     var resolver: Resolver
-    var logRing: LogRing
+    var logWriter: LogWriter
     var instance: String
 }
 
@@ -20,7 +20,7 @@ struct WorkerThread {
             do {
                 try Worker(start).run()
             } catch {
-                start.logRing.append(.error, "worker \(start.index) can not start: \(error.text)")
+                start.logWriter.log(.error, "worker \(start.index) can not start: \(error)")
             }
         }
     }

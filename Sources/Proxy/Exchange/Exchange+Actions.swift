@@ -1,5 +1,6 @@
 internal import HTTP
 internal import Policy
+internal import Transport
 
 // MARK: Answers that need no upstream
 
@@ -114,7 +115,7 @@ extension Exchange {
     // MARK: 6 Record
 
     func finishRecord(_ client: ClientConnection?) {
-        record.endedAt = Clock.microseconds()
+        record.endedAt = SystemClock.microseconds()
         let rule = plan.map { $0.actionRule } ?? -1
         worker.metrics.requestAnswered(
             listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,

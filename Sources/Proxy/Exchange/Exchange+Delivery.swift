@@ -1,5 +1,6 @@
 internal import HTTP
 internal import Policy
+internal import Transport
 
 // MARK: 5 Deliver
 
@@ -13,13 +14,13 @@ extension Exchange: LoaderDelegate {
         guard let client, self.head.version == .http11 else { return }
         // RFC 9110 10.1.1: a client that did not ask for 100 gets none from us.
         if head.status == 100 && !self.head.expectsContinue { return }
-        ResponseWriter.writeInformational(head, to: client.output())
+        worker.responseWriter.writeInformational(head, to: client.output())
         worker.flushClientOutput()
     }
 
     func loader(didReceiveResponse head: ResponseHead) -> ResponseDisposition {
         guard let client else { return .cancel }
-        record.upstreamAnswered(head.status, at: Clock.microseconds())
+        record.upstreamAnswered(head.status, at: SystemClock.microseconds())
         if head.status == 101 { return switchProtocols(head, to: client) }
         if followsRedirect(head) { return .cancel }
         let framing = framing(of: head)

@@ -16,6 +16,9 @@ struct RedirectState {
     /// Why a response that was being delivered could not be.
     var failure: Rejection?
     var hop: RedirectPolicy.Hop?
+    /// Those of the first send: what a hop that no rule takes is sent by.
+    var lastProxy: ProxyDefinition?
+    var upstream: Upstream?
 
     init() { mapping = OriginMapping(origin: chain.origin) }
 
@@ -30,6 +33,8 @@ struct RedirectState {
         hasResolvedLocation = false
         failure = nil
         hop = nil
+        lastProxy = nil
+        upstream = nil
     }
 }
 
@@ -110,7 +115,7 @@ extension Exchange {
             return nil
         }
         let isPrivate = configured.isPrivate
-        let authority = String(decoding: url.authority.copy(), as: UTF8.self)
+        let authority = String(decoding: Array(copying: url.authority.span), as: UTF8.self)
         let host = String(decoding: Array(copying: url.host), as: UTF8.self)
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         let server = ServerDefinition(

@@ -73,7 +73,7 @@ extension Exchange {
     }
 
     func requestWasSent() {
-        record.upstreamAsked(at: Clock.microseconds(), overReusedConnection: upstreamLoader.wasReused)
+        record.upstreamAsked(at: SystemClock.microseconds(), overReusedConnection: upstreamLoader.wasReused)
         if upstreamLoader.wasReused { worker.metrics.upstreamConnectionReused() }
         countInjections()
     }

@@ -12,9 +12,9 @@ internal import Transport
 /// Objects are reused; a worker keeps a few.
 final class Exchange {
     let worker: Worker
-    let head = RequestHead()
+    let head: RequestHead
     /// The client's canonical request: what variables and every new send read.
-    let request = CanonicalRequest()
+    let request: CanonicalRequest
     /// Of a redirect hop; made when first needed, then kept.
     var hop: CanonicalRequest?
     /// What the chain looks at: `request`, or `hop`.
@@ -26,10 +26,13 @@ final class Exchange {
     private(set) var client: ClientConnection?
     var loader = Loader.none
     private(set) lazy var upstreamLoader = UpstreamLoader(exchange: self)
+    private(set) lazy var demoLoader = DemoLoader(exchange: self)
     private(set) lazy var fixedLoader = FixedLoader(exchange: self)
     private(set) lazy var requestTrailers = TrailerSection()
     private(set) lazy var responseTrailers = TrailerSection()
 
+    /// Of the client's Upgrade, the protocol that the rule lets through; set when the request is sent.
+    var upgradeToken: ByteRange?
     /// Set when the chain has taken the request, cleared when it is issued anew: no exchange is taken twice by one chain.
     private(set) var isTagged = false
     var upstream: Upstream?
@@ -37,7 +40,7 @@ final class Exchange {
     // The request's content.
     private(set) var contentIsComplete = false
     private var contentReceived: UInt64 = 0
-    private var discardsContent = false
+    private(set) var discardsContent = false
     /// What a redirect may have to send again; nil when nothing is recorded.
     private(set) var replayContent: ByteBuffer?
     private var replayIsLost = false
@@ -53,7 +56,8 @@ final class Exchange {
     init(worker: Worker) {
         self.worker = worker
         snapshot = worker.snapshot
-        request.head = head
+        request = CanonicalRequest()
+        head = request.head
         current = request
         context = SendContext(request: request, client: worker.noClient)
     }
@@ -66,11 +70,11 @@ final class Exchange {
             try request.canonicalise(
                 client: client.facts, trusted: snapshot.configuration.trustedProxies, settings: snapshot.canonical,
                 instance: worker.instance.span)
-            if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
-                throw Rejection.bodyTooLarge
-            }
         } catch {
             return fail(error)
+        }
+        if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
+            return fail(.bodyTooLarge)
         }
         take()
     }
@@ -99,8 +103,9 @@ final class Exchange {
         isWaiting = false
         plan = nil
         upstream = nil
+        upgradeToken = nil
         redirects.reset()
-        record.reset(startedAt: Clock.microseconds())
+        record.reset(startedAt: SystemClock.microseconds())
         worker.metrics.exchangeBegan()
     }
 
@@ -127,10 +132,13 @@ final class Exchange {
         case .proxy(let proxy):
             let upstream = snapshot.upstreams[proxy.upstream]
             if upstream.definition.isDemo { return startDemo() }
-            startUpstream(upstream, proxy)
+            guard redirects.hops > 0 else { return startUpstream(upstream, proxy) }
+            guard let target = upstreamForHop(upstream) else { return fail(.upstreamUnreachable) }
+            startUpstream(target, proxy)
         case .block(let block): startBlock(block)
-        case .respond(let respond): startRespond(respond)
-        case .redirect(let redirect): startRedirect(redirect)
+        case .respond: if let respond = plan.respond { startRespond(respond) }
+        case .redirect: if let redirect = plan.redirect { startRedirect(redirect) }
+        case nil: fail(.internalError)
         }
     }
 
@@ -140,11 +148,11 @@ final class Exchange {
             replayContent = worker.buffers.lease()
         }
         loader = .upstream(upstreamLoader)
-        upstreamLoader.start(upstream, proxy, framing: outgoingFraming)
+        upstreamLoader.start(upstream, proxy, framing: sentFraming)
     }
 
     /// How the content is framed towards the upstream: as the client framed it, unless a redirect took it away.
-    private var outgoingFraming: BodyFraming { discardsContent ? .none : head.framing }
+    var sentFraming: BodyFraming { discardsContent ? .none : head.framing }
 
     // MARK: The request's content
 
@@ -222,9 +230,11 @@ final class Exchange {
     /// The load ended in a redirect that is followed: the tag is cleared, and the chain sees the request again, made from the
     /// client's canonical request with nothing that was injected.
     func issueAnew() {
+        guard let hop = redirects.hop else { return fail(.internalError) }
         isTagged = false
         plan = nil
         loader = .none
+        becomeHop(hop)
         take()
     }
 
@@ -270,7 +280,7 @@ final class Exchange {
     /// The only way out: the record is written, and the object goes back to the worker.
     private func end() {
         isOver = true
-        finishRecord()
+        finishRecord(client)
         if let replay = replayContent {
             replayContent = nil
             worker.buffers.giveBack(replay)
@@ -284,6 +294,4 @@ final class Exchange {
     func responseBegins() { responseHasBegun = true }
     var isTunnel: Bool { client?.phase == .tunnel }
     var asksForUpgrade: Bool { upgradeToken != nil }
-    /// The protocol of the client's Upgrade that the rule lets through; set when the request is sent.
-    var upgradeToken: ByteRange?
 }

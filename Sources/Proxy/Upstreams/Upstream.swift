@@ -6,6 +6,7 @@ internal import Transport
 final class Upstream {
     let definition: UpstreamDefinition
     let index: Int
+    let nameText = ByteBuffer(capacity: 16)
     private(set) var servers: [UpstreamServer] = []
     /// Connections that exist, idle ones included; at most `limit`.
     private(set) var connectionCount = 0
@@ -20,6 +21,7 @@ final class Upstream {
         self.definition = definition
         self.index = index
         self.worker = worker
+        nameText.append(text: definition.name)
         limit = max(1, (definition.pool.maximumConnections + workers - 1) / workers)
         for server in definition.servers {
             servers.append(UpstreamServer(server, upstream: self, worker: worker))
@@ -28,6 +30,18 @@ final class Upstream {
 
     /// For upstreams of one server that is made apart: the origin of a redirect hop.
     func add(_ server: UpstreamServer) { servers.append(server) }
+
+    var idleCount: Int { servers.reduce(0) { $0 + $1.idleCount } }
+
+    /// Its servers are on private addresses, so hops to such are no step inside.
+    var isPrivate: Bool {
+        servers.contains { server in
+            if case .unix = server.definition.address { return true }
+            return server.addresses.contains { address in
+                address.ipBits.map { IPAddress(high: $0.high, low: $0.low).isPrivate } ?? false
+            }
+        }
+    }
 
     var hasRoom: Bool { connectionCount < limit }
 
@@ -95,6 +109,13 @@ final class UpstreamServer {
     let definition: ServerDefinition
     unowned let upstream: Upstream
     private let worker: Worker
+    /// As it is written into Host.
+    let authority = ByteBuffer(capacity: 32)
+    /// Lower-cased, IPv6 literals in brackets; of a unix socket `localhost`.
+    let host = ByteBuffer(capacity: 32)
+    let port: UInt16
+    /// Known by a name rather than an address.
+    let hasName: Bool
     private var idle: [UpstreamConnection] = []
     var requestsUnderWay = 0
     private(set) var addresses: [SocketAddress] = []
@@ -112,6 +133,18 @@ final class UpstreamServer {
         self.upstream = upstream
         self.worker = worker
         self.permits = permits
+        authority.append(text: definition.authority)
+        switch definition.address {
+        case .unix:
+            port = 0
+            hasName = false
+            host.append("localhost")
+        case .tcp(let name, let number):
+            port = number
+            let isLiteral = IPAddress.parse(name) != nil
+            hasName = !isLiteral
+            host.append(text: isLiteral && name.contains(":") ? "[\(name)]" : name.lowercased())
+        }
         if case .unix(let path) = definition.address, let address = try? SocketAddress(unixPath: path) {
             addresses = [address]
         }
