@@ -1,3 +1,5 @@
+internal import Policy
+
 /// RFC 9110 section 5.6.2.
 func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
@@ -27,10 +29,13 @@ func foldedName(_ name: String) -> [UInt8] {
 struct SyntaxProblem: Error {
     var message: String
     var hint: String?
+    /// The message says it all; what else would be right is beside the point.
+    var isWhole: Bool
 
-    init(_ message: String, hint: String? = nil) {
+    init(_ message: String, hint: String? = nil, isWhole: Bool = false) {
         self.message = message
         self.hint = hint
+        self.isWhole = isWhole
     }
 }
 
@@ -50,7 +55,7 @@ enum HostSyntax {
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else { throw SyntaxProblem("the bracket of an IPv6 address is not closed") }
             let literal = text[text.index(after: text.startIndex)..<end]
-            guard literal.contains(":"), AddressParser.address(String(literal)) != nil else {
+            guard literal.contains(":"), IPAddress.parse(String(literal)) != nil else {
                 throw SyntaxProblem("`\(quoted(String(literal)))` is not an IPv6 address")
             }
             let rest = text[text.index(after: end)...]
@@ -59,7 +64,7 @@ enum HostSyntax {
         let host = text.prefix { $0 != ":" }
         let rest = text[host.endIndex...]
         if rest.dropFirst().contains(":") {
-            let isAddress = AddressParser.address(String(text)) != nil
+            let isAddress = IPAddress.parse(String(text)) != nil
             throw SyntaxProblem(
                 "an IPv6 address stands in brackets", hint: isAddress ? "write `[\(text)]`" : "write `[::1]:8080`")
         }
@@ -98,7 +103,7 @@ enum HostSyntax {
         guard isName else { throw SyntaxProblem("`\(shown)` is not a host name") }
         // What some resolvers would read as a number is an address only in the one usual form.
         if let last = labels.last, last.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) || last.hasPrefix("0x") {
-            guard AddressParser.v4(lowered[...]) != nil else {
+            guard IPAddress.parse(lowered) != nil else {
                 throw SyntaxProblem("`\(shown)` is not an IPv4 address", hint: "write it as `127.0.0.1`")
             }
         }
