@@ -408,7 +408,7 @@ let faultyRules: [Example] = [
         request: {set: {A: "$${env:X} {", B: "${env:API_TOKEN} {uuid"}}
         """#,
         [
-            #"2:20: error: request.set.A: `{` is not closed; write `{{` for a brace"#,
-            #"2:38: error: request.set.B: `{` is not closed; write `{{` for a brace"#,
+            #"2:20: error: request.set.A: a { without its }; write {{ for a literal brace"#,
+            #"2:38: error: request.set.B: a { without its }; write {{ for a literal brace"#,
         ]),
 ]

@@ -372,7 +372,7 @@ let faultyValues: [Example] = [
           set:
             A: "${env:LINES}"
             B: "two\nlines"
-            C: "{request.nope}"
+            C: "{frobnicate}"
             D: "{request.path"
             E: "nul\0"
             F: [a]
@@ -381,8 +381,8 @@ let faultyValues: [Example] = [
         [
             #"4:9: error: request.set.A: what `${env:LINES}` stands for holds a line break (a value is one line of text)"#,
             #"5:8: error: request.set.B: the value holds a line break (a value is one line of text)"#,
-            #"6:9: error: request.set.C: unknown variable `{request.nope}`; write `{{` for a brace"#,
-            #"7:8: error: request.set.D: `{` is not closed; write `{{` for a brace"#,
+            #"6:9: error: request.set.C: unknown variable {frobnicate}; write {{ for a literal brace"#,
+            #"7:8: error: request.set.D: a { without its }; write {{ for a literal brace"#,
             #"8:8: error: request.set.E: the value holds a NUL (a value is one line of text)"#,
             #"9:8: error: request.set.F: expected a header value, found a list"#,
             #"10:7: error: request.set.G: expected a header value, found nothing (write `""` for an empty text)"#,

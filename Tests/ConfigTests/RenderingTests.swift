@@ -6,7 +6,7 @@ import Testing
     private let text = """
         listen: 127.0.0.1:1
         rules:
-        \t
+
           - proxy: {upstrem: app, timeouts: {response: 10}}
           - {match: {path_regex: ^/a.*}, block: true}
         """
@@ -18,7 +18,7 @@ import Testing
     @Test func plainOutputIsOneLineAProblem() throws {
         #expect(
             try errors().render(color: false) == """
-                config.yaml:4:14: error: rules[0].proxy.upstrem: unknown key `upstrem` (did you mean `upstream`?)
+                config.yaml:4:13: error: rules[0].proxy.upstrem: unknown key `upstrem` (did you mean `upstream`?)
                 config.yaml:4:48: error: rules[0].proxy.timeouts.response: expected a duration such as `250ms`, `10s`, `5m` or `1h`, found the bare number `10` (write `10s` if you mean seconds)
                 config.yaml:5:26: warning: rules[1].match.path_regex: the whole path must match: the leading `^` says nothing
 
@@ -29,9 +29,9 @@ import Testing
         #expect(
             try errors().render(color: false, showsSource: true).hasPrefix(
                 """
-                config.yaml:4:14: error: rules[0].proxy.upstrem: unknown key `upstrem` (did you mean `upstream`?)
+                config.yaml:4:13: error: rules[0].proxy.upstrem: unknown key `upstrem` (did you mean `upstream`?)
                  4 |   - proxy: {upstrem: app, timeouts: {response: 10}}
-                   |              ^~~~~~~
+                   |             ^~~~~~~
                 """))
     }
 

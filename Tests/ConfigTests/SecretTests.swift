@@ -7,7 +7,7 @@ import Testing
 @Suite struct SecretTests {
     @Test func credentialsAreSecretThroughout() throws {
         let folder = try TemporaryFolder()
-        try folder.write("pw", "p:w\n\n")
+        try folder.write("pw", "p:w\n")
         let configuration = try ConfigurationLoader.load(
             path: try folder.write(
                 "config.yaml",
@@ -27,8 +27,21 @@ import Testing
         #expect(configuration.secrets.map(\.source) == [
             .environment("API_TOKEN"), .literal, .file(folder.path + "/pw"), .literal,
         ])
-        // Exactly one newline is dropped... and what is left is no field value, but a password may be any bytes.
-        #expect(configuration.secrets[2].value.equals(Secret(Array("p:w\n".utf8))) == false)
+        #expect(configuration.secrets[2].value.equals(Secret(Array("p:w".utf8))))
+        let credentials = configuration.credentials
+        #expect(credentials.map(\.fieldName) == ["Authorization", "Authorization", "X-Api-Key", "Authorization"])
+        guard case .bearer(let token) = credentials[0].kind, case .basic(let user, let password) = credentials[1].kind,
+            case .header(_, let value) = credentials[2].kind, case .bearer(let literal) = credentials[3].kind
+        else {
+            Issue.record("not the kinds of the file")
+            return
+        }
+        let values = [token, user, password, value, literal]
+        #expect(values.map(shape) == [["secret 0"], ["secret 1"], ["secret 2"], ["literal Key ", "secret 0"], ["secret 3"]])
+        #expect(values.map(\.display) == ["${env:API_TOKEN}", "***", "${file:pw}", "Key ${env:API_TOKEN}", "***"])
+        #expect(values.allSatisfy { $0.isSecret })
+        #expect(configuration.rules.map(\.credentials) == [[0], [1, 2], [3]])
+        #expect(configuration.rules.map { $0.onMissing == .pass } == [false, true, false])
     }
 
     @Test func oneNewlineOfAFileIsDropped() throws {
@@ -88,6 +101,16 @@ import Testing
             environment: ["EMPTY": ""]
         ).configuration.rules[0].response.set
         #expect(set.map { shape($0.value) } == [["literal x"], ["literal y"], ["literal "], ["literal ${", "literal env:A}"]])
+    }
+
+    @Test func errorsDescribeThemselvesWithoutTheSource() {
+        do {
+            _ = try load("upstream: demo\ncredentials: {a: {bearer: canary}}\nlgo: {}")
+            Issue.record("it is faulty")
+        } catch {
+            #expect("\(error)" == "config.yaml:3:1: error: unknown key `lgo` (did you mean `log`?)\n")
+            #expect(!String(reflecting: error).contains("canary"))
+        }
     }
 
     @Test func linesThatHoldSecretsAreNotShown() {
