@@ -84,7 +84,7 @@ extension DemoLoader {
     }
 
     private func respondUpload() {
-        let microseconds = max(1, UInt64(max(0, Clock.microseconds() - startedAt)))
+        let microseconds = max(1, UInt64(max(0, SystemClock.microseconds() - startedAt)))
         let (scaled, overflow) = contentLength.multipliedReportingOverflow(by: 1_000_000)
         let content = worker.buffers.lease()
         content.append("{\"received\": ")

@@ -46,7 +46,7 @@ final class DemoLoader {
     func start() {
         route = DemoRoute(path: exchange.current.path)
         contentLength = UInt64(exchange.replayContent?.count ?? 0)
-        startedAt = Clock.microseconds()
+        startedAt = SystemClock.microseconds()
         if exchange.contentIsComplete || exchange.discardsContent { return answer() }
         phase = .content
         if exchange.head.expectsContinue && contentLength == 0 { sayContinue() }
