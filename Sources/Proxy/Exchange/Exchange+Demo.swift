@@ -220,7 +220,7 @@ extension DemoField.Origin {
         let words = provenance.hasPrefix("client, ") ? provenance.dropFirst(8) : provenance[...]
         if words.hasPrefix("credential ") {
             self = .credential(name: String(words.dropFirst(11)))
-        } else if words.hasPrefix("rule "), let space = words.lastIndex(of: " "), space > words.startIndex {
+        } else if words.hasPrefix("rule "), let space = words.dropFirst(5).lastIndex(of: " ") {
             let name = words[..<space].dropFirst(5)
             self = .rule(name: String(name), verb: String(words[words.index(after: space)...]))
         } else {
