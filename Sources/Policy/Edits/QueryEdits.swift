@@ -15,6 +15,10 @@ struct BoundValue {
             context.withheld += 1
             return false
         }
+        if isBound && context.isDescribing {
+            out.append(text: template.display)
+            return true
+        }
         switch TemplateWriter.write(template, context, secrets, into: out) {
         case .written: return true
         case .absent: return false
@@ -110,7 +114,7 @@ package final class QueryEdits {
         let name = values[value].name
         escape(name.span, into: out)
         out.append(UInt8(ascii: "="))
-        escape(raw.span, into: out)
+        if context.isDescribing && values[value].isBound { out.append(raw.span) } else { escape(raw.span, into: out) }
         if values[value].template.holdsSecrets { raw.wipe() }
         return true
     }
