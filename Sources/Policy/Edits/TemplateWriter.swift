@@ -70,7 +70,8 @@ enum TemplateWriter {
             case .query: return request.target.count <= request.pathLength
             case .clientIP: return request.clientAddress == nil
             case .clientPort: return !knowsClientPort(context)
-            case .method, .scheme, .host, .authority, .path, .target, .id, .upstreamHost, .timeUnix, .timeRFC3339, .uuid:
+            case .method, .scheme, .host, .authority, .path, .target, .id, .upstreamHost, .timeUnix, .timeRFC3339,
+                .uuid:
                 return false
             }
         }
@@ -88,7 +89,8 @@ enum TemplateWriter {
         }
     }
 
-    private static func append(_ source: CompiledTemplate.Source, _ context: SendContext, into out: ByteBuffer) -> Bool {
+    private static func append(_ source: CompiledTemplate.Source, _ context: SendContext, into out: ByteBuffer) -> Bool
+    {
         let request = context.request
         switch source {
         case .method: out.append(request.methodName)
