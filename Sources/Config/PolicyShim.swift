@@ -144,7 +144,8 @@ extension IPAddress {
                 guard piece.endIndex == rest.endIndex, let v4 = v4(piece) else { return nil }
                 groups = [UInt16(v4 >> 16), UInt16(v4 & 0xffff)]
             } else {
-                guard (1...4).contains(piece.utf8.count), piece.allSatisfy(\.isHexDigit), let group = UInt16(piece, radix: 16) else {
+                guard (1...4).contains(piece.utf8.count), piece.allSatisfy(\.isHexDigit), let group = UInt16(piece, radix: 16)
+                else {
                     return nil
                 }
                 groups = [group]
