@@ -1,6 +1,10 @@
 #ifndef AUTHPROXY_CLINUX_H
 #define AUTHPROXY_CLINUX_H
 // What the Glibc module leaves out, and macros that the importer can not read. Static inline functions only.
+// fd_set is laid out under another name when GNU declarations are asked for, and Glibc's module does not ask: a type that two
+// modules define differently can not be imported. So it is read first, without.
+#include <sys/select.h>
+#undef _FEATURES_H
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -48,7 +48,7 @@ package struct ConfigurationError: Error, Sendable, Hashable {
 }
 
 /// All that is wrong with a configuration, in the order of the file, with the text to show it in.
-package struct ConfigurationErrors: Error, Sendable {
+package struct ConfigurationErrors: Error, Sendable, CustomStringConvertible, CustomReflectable {
     package private(set) var problems: [ConfigurationError]
     private let source: SourceText
 
@@ -61,6 +61,10 @@ package struct ConfigurationErrors: Error, Sendable {
         }.map(\.element)
         self.source = source
     }
+
+    /// The source may hold secrets, so that nothing but messages is shown by default.
+    package var description: String { render(color: false) }
+    package var customMirror: Mirror { Mirror(self, children: ["problems": problems]) }
 
     /// One line a problem; with `showsSource` (a terminal) the line of the file below it, and a caret under the fault.
     package func render(color: Bool, showsSource: Bool) -> String {

@@ -84,6 +84,8 @@ extension ConfigurationDecoder {
             if root.entries == nil { fail(root, "", "a configuration is a mapping, this is \(root.kind)") }
             return configuration
         }
+        configuration.canonical = canonical(fields.fields("canonical"))
+        mergesSlashes = configuration.canonical.mergeSlashes
         configuration.listeners = listeners(fields)
         configuration.trustedProxies = fields.list("trusted_proxies").compactMap { range($0) }
         let upstreams = upstreams(fields)
@@ -91,18 +93,18 @@ extension ConfigurationDecoder {
         let rules = rules(fields, upstreams, credentials)
         placeCredentials(rules, upstreams, &credentials)
         requireUpstream(fields, rules, upstreams)
-        warnAboutRules(fields, rules, upstreams, credentials)
         configuration.upstreams = upstreams.definitions
         configuration.credentials = credentials.entries.compactMap(\.definition)
         configuration.rules = rules.map(\.definition)
         configuration.limits = limits(fields.fields("limits"))
         configuration.timeouts = timeouts(fields.fields("timeouts"))
-        configuration.canonical = canonical(fields.fields("canonical"))
         configuration.workers = workers(fields["workers"])
         configuration.instance = instance(fields["instance"])
         configuration.admin = admin(fields.fields("admin"))
         configuration.log = log(fields.fields("log"))
         secrets.check(self)
+        // What is unused may well be meant where an error is.
+        if !hasErrors { warnAboutRules(fields, rules, upstreams, credentials) }
         configuration.secrets = secrets.definitions
         return configuration
     }
@@ -122,7 +124,8 @@ enum SecretLines {
     private static func collect(_ node: Node, _ isSecret: Bool, into lines: inout Set<Int>) {
         switch node.content {
         case .scalar(let text, _):
-            guard isSecret || SensitiveNames.isMentioned(in: text), node.location.line > 0, node.endLine >= node.location.line else {
+            let isSensitive = isSecret || SensitiveNames.isMentioned(in: text) || text.contains("://") && text.contains("@")
+            guard isSensitive, node.location.line > 0, node.endLine >= node.location.line else {
                 return
             }
             lines.formUnion(node.location.line...node.endLine)

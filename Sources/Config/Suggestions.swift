@@ -6,7 +6,9 @@ package enum Suggestions {
         var best: (candidate: String, distance: Int)?
         for candidate in candidates {
             let distance = distance(wanted, folded(candidate))
-            let limit = max(1, min(wanted.count, candidate.utf8.count) / 3)
+            let length = min(wanted.count, candidate.utf8.count)
+            // Of two letters one is too much to have slipped.
+            let limit = length <= 2 ? 0 : max(1, length / 3)
             if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
         }
         return best?.candidate
@@ -15,7 +17,7 @@ package enum Suggestions {
     /// The key that is known elsewhere under the name that was written here.
     static func synonym(of word: String, in candidates: [String]) -> String? {
         guard let meant = synonyms[String(decoding: folded(word), as: UTF8.self)] else { return nil }
-        return meant.first { candidates.contains($0) }
+        return meant.first { candidates.contains(String($0.prefix { $0 != "." })) }
     }
 
     /// `trustedProxies`, `Trusted-Proxies` and `trusted_proxies` are one word to the comparison.
@@ -51,30 +53,30 @@ package enum Suggestions {
 
     /// Names that other proxies use, folded, to ours in order of preference.
     private static let synonyms: [String: [String]] = [
-        "add": ["append", "set"], "addheaders": ["set", "request"], "address": ["listen", "url", "servers"],
+        "add": ["append", "set"], "addheaders": ["set", "request.set"], "address": ["listen", "url", "servers"],
         "addresses": ["listeners", "servers"], "auth": ["authenticate", "credential"], "authentication": ["authenticate"],
         "backend": ["upstream"], "backends": ["upstreams", "servers"], "bind": ["listen", "address"], "cidr": ["client_ip"],
         "cluster": ["upstream"], "clusters": ["upstreams"], "concurrency": ["workers"], "condition": ["match"],
         "conditions": ["match"], "cookies": ["cookie", "cookies"], "delete": ["remove"], "deny": ["block"],
         "destination": ["upstream"], "domain": ["host"], "domains": ["host", "hosts"], "drop": ["remove"],
         "endpoints": ["servers"], "entrypoints": ["listeners"], "ext": ["extension"], "forward": ["proxy"],
-        "header": ["request", "header", "set"], "headers": ["request", "header", "set", "headers"],
-        "headersdown": ["response"], "headersup": ["request"], "hostname": ["host", "server_name"],
+        "header": ["request.set", "header", "set"], "headers": ["request.set", "header", "set", "headers"],
+        "headersdown": ["response.set"], "headersup": ["request.set"], "hostname": ["host", "server_name"],
         "hostnames": ["host", "hosts"], "hosts": ["host", "hosts"], "ifmissing": ["default", "on_missing"],
-        "ip": ["client_ip"], "location": ["to", "path"], "locations": ["rules"], "logging": ["log"], "loglevel": ["log"],
+        "ip": ["client_ip"], "location": ["to", "path"], "locations": ["rules"], "logging": ["log"], "loglevel": ["log.level"],
         "maxbody": ["body"], "maxbodysize": ["body"], "maxredirects": ["max"], "methods": ["method"], "origin": ["upstream"],
         "origins": ["upstreams"], "output": ["file"], "override": ["set"], "pass": ["password", "proxy"],
         "paths": ["path"], "permanent": ["status"], "port": ["listen", "address"], "ports": ["listeners"],
         "proxypass": ["upstream"], "put": ["set"], "querystring": ["query"], "rate": ["limits"], "regex": ["path_regex", "regex"],
-        "replace": ["set"], "requestheaders": ["request"], "responseheaders": ["response"], "retry": ["retries"],
+        "replace": ["set"], "requestheaders": ["request.set"], "responseheaders": ["response.set"], "retry": ["retries"],
         "return": ["respond"], "reverseproxy": ["proxy"], "rewrite": ["redirects", "path"], "route": ["rules", "match"],
         "router": ["rules"], "routers": ["rules"], "routes": ["rules"], "rule": ["rules"], "secret": ["credential"],
         "secrets": ["credentials"], "server": ["listen", "upstream", "servers", "url"], "servers": ["listeners", "upstreams"],
         "service": ["upstream"], "services": ["upstreams"], "size": ["header_bytes"], "static": ["serve"],
         "stripprefixes": ["strip_prefix"], "target": ["upstream", "to"], "threads": ["workers"], "timeout": ["timeouts"],
         "to": ["upstream", "redirect"], "token": ["bearer", "credential"], "trustedips": ["trusted_proxies"],
-        "trustproxies": ["trusted_proxies"], "trustproxy": ["trusted_proxies"], "unset": ["remove"], "uri": ["url", "path"],
-        "url": ["upstream", "url"], "urls": ["servers"], "username": ["user"], "verbose": ["log", "level"],
+        "trustproxies": ["trusted_proxies"], "trace": ["debug"], "trustproxy": ["trusted_proxies"], "unset": ["remove"], "uri": ["url", "path"],
+        "url": ["upstream", "url"], "urls": ["servers"], "username": ["user"], "verbose": ["log", "level", "debug"], "warning": ["warn"],
         "when": ["match"], "workerprocesses": ["workers"],
     ]
 }

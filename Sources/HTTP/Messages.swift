@@ -72,6 +72,10 @@ package final class RequestHead {
     package func reset() {
         bytes.clear()
         lines.removeAll(keepingCapacity: true)
+        method = .get
+        methodName = .empty
+        target = .empty
+        version = .http11
         framing = .none
         keepsAlive = true
         expectsContinue = false

@@ -12,7 +12,8 @@ package struct Authority: Sendable, Equatable {
 
     private static let maximumLength = 255
 
-    /// Appends the canonical text (host in lower case, without the dot that ends a fully qualified name; port in decimal).
+    /// Appends the canonical text (host in lower case, without the dot that ends a fully qualified name; port in
+    /// decimal).
     ///
     /// Appends nothing and returns nil when `text` is no authority.
     package static func append(_ text: Span<UInt8>, to out: ByteBuffer) -> Authority? {
@@ -73,7 +74,9 @@ package struct Authority: Sendable, Equatable {
             out.append(CanonicalBytes.lowered(byte))
         }
         if labelStart == length { return false }
-        if isNumber(text.extracting(labelStart..<length)) { return IPAddress.parseIPv4(text.extracting(0..<length)) != nil }
+        if isNumber(text.extracting(labelStart..<length)) {
+            return IPAddress.parseIPv4(text.extracting(0..<length)) != nil
+        }
         return true
     }
 
@@ -82,7 +85,9 @@ package struct Authority: Sendable, Equatable {
         let isHexadecimal = CanonicalBytes.hasPrefix(label, "0x")
         for index in (isHexadecimal ? 2 : 0)..<label.count {
             let byte = label[index]
-            guard isHexadecimal ? CanonicalBytes.hexValue(byte) != nil : CanonicalBytes.isDigit(byte) else { return false }
+            guard isHexadecimal ? CanonicalBytes.hexValue(byte) != nil : CanonicalBytes.isDigit(byte) else {
+                return false
+            }
         }
         return true
     }

@@ -5,7 +5,9 @@ internal import HTTP
 extension BlockedAnswer {
     static func kind(for request: CanonicalRequest) -> Kind {
         if let kind = kind(ofExtension: request.target.span(request.pathExtension)) { return kind }
-        if let line = request.nextLine(.secFetchDest), let kind = kind(ofDestination: request.value(line)) { return kind }
+        if let line = request.nextLine(.secFetchDest), let kind = kind(ofDestination: request.value(line)) {
+            return kind
+        }
         return kindByAccept(request)
     }
 
@@ -30,8 +32,8 @@ extension BlockedAnswer {
         }
     }
 
-    /// Fetch section 2.2.5. `empty` (fetch, XMLHttpRequest) says nothing of the type, nor does a destination that is new; fonts
-    /// and media have no empty document.
+    /// Fetch section 2.2.5. `empty` (fetch, XMLHttpRequest) says nothing of the type, nor does a destination that is
+    /// new; fonts and media have no empty document.
     private static func kind(ofDestination text: Span<UInt8>) -> Kind? {
         if CanonicalBytes.equalsIgnoringCase(text, "script") || CanonicalBytes.equalsIgnoringCase(text, "worker")
             || CanonicalBytes.equalsIgnoringCase(text, "sharedworker")
@@ -48,7 +50,9 @@ extension BlockedAnswer {
         {
             return .html
         }
-        if CanonicalBytes.equalsIgnoringCase(text, "manifest") || CanonicalBytes.equalsIgnoringCase(text, "json") { return .json }
+        if CanonicalBytes.equalsIgnoringCase(text, "manifest") || CanonicalBytes.equalsIgnoringCase(text, "json") {
+            return .json
+        }
         if CanonicalBytes.equalsIgnoringCase(text, "xslt") { return .xml }
         if CanonicalBytes.equalsIgnoringCase(text, "font") || CanonicalBytes.equalsIgnoringCase(text, "audio")
             || CanonicalBytes.equalsIgnoringCase(text, "video") || CanonicalBytes.equalsIgnoringCase(text, "track")
@@ -69,7 +73,9 @@ extension BlockedAnswer {
             while let range = ranges.next(in: value) {
                 let element = value.extracting(range)
                 let typeEnd = CanonicalBytes.firstIndex(of: UInt8(ascii: ";"), in: element) ?? element.count
-                guard let kind = kind(ofType: element.extracting(CanonicalBytes.trimmed(element, 0..<typeEnd))) else { continue }
+                guard let kind = kind(ofType: element.extracting(CanonicalBytes.trimmed(element, 0..<typeEnd))) else {
+                    continue
+                }
                 let weight = weight(of: element)
                 if weight > bestWeight {
                     best = kind
@@ -82,7 +88,9 @@ extension BlockedAnswer {
     }
 
     private static func kind(ofType text: Span<UInt8>) -> Kind? {
-        if CanonicalBytes.equalsIgnoringCase(text, "text/html") || CanonicalBytes.equalsIgnoringCase(text, "application/xhtml+xml") {
+        if CanonicalBytes.equalsIgnoringCase(text, "text/html")
+            || CanonicalBytes.equalsIgnoringCase(text, "application/xhtml+xml")
+        {
             return .html
         }
         if CanonicalBytes.equalsIgnoringCase(text, "text/css") { return .css }
@@ -95,10 +103,14 @@ extension BlockedAnswer {
         if CanonicalBytes.equalsIgnoringCase(text, "image/svg+xml") { return .svg }
         if CanonicalBytes.equalsIgnoringCase(text, "image/gif") { return .gif }
         if CanonicalBytes.hasPrefix(text, "image/") { return .png }
-        if CanonicalBytes.equalsIgnoringCase(text, "application/xml") || CanonicalBytes.equalsIgnoringCase(text, "text/xml") {
+        if CanonicalBytes.equalsIgnoringCase(text, "application/xml")
+            || CanonicalBytes.equalsIgnoringCase(text, "text/xml")
+        {
             return .xml
         }
-        if CanonicalBytes.equalsIgnoringCase(text, "text/plain") || CanonicalBytes.equalsIgnoringCase(text, "text/*") { return .text }
+        if CanonicalBytes.equalsIgnoringCase(text, "text/plain") || CanonicalBytes.equalsIgnoringCase(text, "text/*") {
+            return .text
+        }
         return nil
     }
 

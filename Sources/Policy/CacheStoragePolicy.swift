@@ -1,9 +1,10 @@
 package import HTTP
 
-/// What has to be added to a response so that no shared cache in front of us stores what only we were authorised to fetch.
+/// What has to be added to a response so that no shared cache in front of us stores what only we were authorised to
+/// fetch.
 ///
-/// Such a cache sees a request without Authorization and can't know that it became one with it; so RFC 9111 section 3.5 is
-/// applied on its behalf.
+/// Such a cache sees a request without Authorization and can't know that it became one with it; so RFC 9111 section 3.5
+/// is applied on its behalf.
 package enum CacheStoragePolicy {
     package enum Change: Sendable, Equatable {
         case none
@@ -31,8 +32,9 @@ package enum CacheStoragePolicy {
         return .addPrivate
     }
 
-    /// Either the server allows shared storage of authorised responses in so many words, or no shared cache stores it anyway.
-    /// A directive with an argument that it does not take is read the safe way: `private="x"` covers one field only.
+    /// Either the server allows shared storage of authorised responses in so many words, or no shared cache stores it
+    /// anyway. A directive with an argument that it does not take is read the safe way: `private="x"` covers one field
+    /// only.
     private static func settlesStorage(_ directive: Span<UInt8>) -> Bool {
         if CanonicalBytes.hasPrefix(directive, "s-maxage=") {
             let seconds = directive.extracting(9..<directive.count)

@@ -59,8 +59,8 @@ enum CanonicalBytes {
 
     /// `text` is lower-case ASCII.
     ///
-    /// SAFETY: here and in ``hasPrefix``, a static string has `utf8CodeUnitCount` bytes at `utf8Start` for ever; the index is
-    /// below that count.
+    /// SAFETY: here and in ``hasPrefix``, a static string has `utf8CodeUnitCount` bytes at `utf8Start` for ever; the
+    /// index is below that count.
     static func equalsIgnoringCase(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         bytes.count == text.utf8CodeUnitCount && hasPrefix(bytes, text)
     }
@@ -104,8 +104,8 @@ enum CanonicalBytes {
     }
 }
 
-/// Walks the elements of a list value (RFC 9110 section 5.6.1): trimmed, empty ones skipped, separators in quoted strings are
-/// no separators.
+/// Walks the elements of a list value (RFC 9110 section 5.6.1): trimmed, empty ones skipped, separators in quoted
+/// strings are no separators.
 struct ListElements {
     private var position = 0
     private let separator: UInt8

@@ -26,12 +26,17 @@ package final class CompiledCanonicalSettings {
 extension CanonicalRequest {
     /// Reads ``head``, which the parser has filled, as the one canonical request.
     ///
-    /// `instance` is this proxy's own name without `authproxy-`; a request that has passed it already is refused. On an error
-    /// nothing of the request may be used.
+    /// `instance` is this proxy's own name without `authproxy-`; a request that has passed it already is refused. On an
+    /// error nothing of the request may be used.
     package func canonicalise(
         client: ClientFacts, trusted: [AddressRange], settings: CompiledCanonicalSettings, instance: Span<UInt8>
     ) throws(Rejection) {
         method = head.method
+        target.clear()
+        pathLength = 0
+        authority.clear()
+        hostLength = 0
+        clientAddressText.clear()
         // Neither a tunnel to anywhere (RFC 9110 section 9.3.6) nor an echo of what was injected (9.3.8).
         if method == .connect || method == .trace { throw .methodNotAllowed }
         isHop = false
@@ -51,10 +56,11 @@ extension CanonicalRequest {
     private func surveyFields(_ settings: CompiledCanonicalSettings) throws(Rejection) {
         fields = []
         hostLine = nil
-        HopByHop.clear(&droppedLines, lines: head.lines.count)
-        for line in 0..<head.lines.count {
+        let lines = head.lines
+        HopByHop.clear(&droppedLines, lines: lines.count)
+        for line in 0..<lines.count {
             var isDropped = true
-            switch head.lines[line].id {
+            switch lines[line].id {
             case .host:
                 // RFC 9112 section 3.2
                 if hostLine != nil { throw .badRequest }
@@ -67,10 +73,11 @@ extension CanonicalRequest {
             case .xForwardedHost: fields.insert(.forwardedHost)
             case .xForwardedProto: fields.insert(.forwardedProto)
             case .xForwardedPort: fields.insert(.forwardedPort)
-            case .contentLength, .transferEncoding, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .http2Settings,
+            case .contentLength, .transferEncoding, .te, .trailer, .upgrade, .keepAlive, .proxyConnection,
+                .http2Settings,
                 .proxyAuthorization, .proxyAuthenticate, .expect, .xRealIP, .xForwardedOther:
                 break
-            case .other: isDropped = !isPassable(head.bytes.span(head.lines[line].name), settings)
+            case .other: isDropped = !isPassable(head.bytes.span(lines[line].name), settings)
             case .cookie:
                 fields.insert(.cookie)
                 isDropped = false
@@ -80,8 +87,8 @@ extension CanonicalRequest {
         }
     }
 
-    /// `header_names`: a name that gateways to CGI fold into another one (RFC 3875 section 4.1.18) does not pass, and where the
-    /// configuration lets some pass, none that reads like a field that we write ourselves.
+    /// `header_names`: a name that gateways to CGI fold into another one (RFC 3875 section 4.1.18) does not pass, and
+    /// where the configuration lets some pass, none that reads like a field that we write ourselves.
     private func isPassable(_ name: Span<UInt8>, _ settings: CompiledCanonicalSettings) -> Bool {
         var isPlain = true
         for index in 0..<name.count {
@@ -125,8 +132,8 @@ extension CanonicalRequest {
         try CanonicalTarget.appendQuery(raw.extracting(question..<raw.count), to: target)
     }
 
-    /// RFC 9112 section 3.2.2: the authority of an absolute target takes the place of Host. The scheme that it names is what
-    /// the client says and nothing that we saw: ``scheme`` is the connection's.
+    /// RFC 9112 section 3.2.2: the authority of an absolute target takes the place of Host. The scheme that it names is
+    /// what the client says and nothing that we saw: ``scheme`` is the connection's.
     private func takeAbsolute(_ raw: Span<UInt8>, _ options: CanonicalTarget.Options) throws(Rejection) {
         let start: Int
         if CanonicalBytes.hasPrefix(raw, "http://") {
@@ -160,7 +167,7 @@ extension CanonicalRequest {
         hostLength = 0
         port = nil
         guard let hostLine else {
-            if head.version == .http10 { return }
+            if case .http10 = head.version { return }
             throw .badRequest
         }
         guard let parts = Authority.append(value(hostLine), to: authority) else { throw .badRequest }
@@ -223,7 +230,8 @@ enum FoldedNames {
     static func isWrittenByUs(_ name: Span<UInt8>) -> Bool {
         equals(name, "content-length") || equals(name, "transfer-encoding") || equals(name, "x-real-ip")
             || equals(name, "cdn-loop") || equals(name, "x-forwarded-for") || equals(name, "x-forwarded-host")
-            || equals(name, "x-forwarded-proto") || equals(name, "x-forwarded-port") || equals(name, "proxy-authorization")
+            || equals(name, "x-forwarded-proto") || equals(name, "x-forwarded-port")
+            || equals(name, "proxy-authorization")
             || equals(name, "proxy-connection") || equals(name, "keep-alive") || equals(name, "x-request-id")
     }
 }

@@ -24,9 +24,11 @@ extension CanonicalRequest {
         takeForwardedPort()
     }
 
-    /// Walks the chain of proxies from its end (RFC 7239 section 5.2): the first address that is not trusted is the client.
+    /// Walks the chain of proxies from its end (RFC 7239 section 5.2): the first address that is not trusted is the
+    /// client.
     ///
-    /// nil: there is no chain, or something in the part that was walked is no address; the peer is all that is known then.
+    /// nil: there is no chain, or something in the part that was walked is no address; the peer is all that is known
+    /// then.
     private func forwardedClient(_ trusted: [AddressRange]) -> IPAddress? {
         let isForwarded = !fields.contains(.forwardedFor)
         if isForwarded && !fields.contains(.forwarded) { return nil }
@@ -36,7 +38,8 @@ extension CanonicalRequest {
         while index > 0 {
             index -= 1
             let element = head.bytes.span(elements[index])
-            guard let address = isForwarded ? ForwardedElement.address(in: element) : ForwardedElement.node(element) else {
+            guard let address = isForwarded ? ForwardedElement.address(in: element) : ForwardedElement.node(element)
+            else {
                 return nil
             }
             client = address
@@ -74,7 +77,8 @@ extension CanonicalRequest {
         } else if fields.contains(.forwarded) {
             guard let range = lastElement(.forwarded) else { return }
             let element = head.bytes.span(range)
-            guard let proto = ForwardedElement.parameter("proto", in: element), let said = Scheme(element.extracting(proto))
+            guard let proto = ForwardedElement.parameter("proto", in: element),
+                let said = Scheme(element.extracting(proto))
             else { return }
             scheme = said
         }
@@ -142,7 +146,8 @@ enum ForwardedElement {
         return node(element.extracting(range))
     }
 
-    /// The value of a parameter without its quotes; `name` is lower-case. What a backslash stands in matches nothing later.
+    /// The value of a parameter without its quotes; `name` is lower-case. What a backslash stands in matches nothing
+    /// later.
     static func parameter(_ name: StaticString, in element: Span<UInt8>) -> Range<Int>? {
         var parameters = ListElements(separator: UInt8(ascii: ";"))
         while let range = parameters.next(in: element) {

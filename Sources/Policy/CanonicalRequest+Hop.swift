@@ -3,9 +3,9 @@ package import HTTP
 extension CanonicalRequest {
     /// Becomes the canonical request of a redirect hop: the URL is the Location's, the field lines are the client's.
     ///
-    /// `client` is the client's own canonical request, never an earlier hop, so that nothing of one hop is carried to the
-    /// next. Without its content the request also loses the fields that describe it (RFC 9110 section 15.4). What the caller
-    /// has once left behind (`leavesCredentialsBehind`) stays so on later hops.
+    /// `client` is the client's own canonical request, never an earlier hop, so that nothing of one hop is carried to
+    /// the next. Without its content the request also loses the fields that describe it (RFC 9110 section 15.4). What
+    /// the caller has once left behind (`leavesCredentialsBehind`) stays so on later hops.
     package func becomeHop(
         of client: CanonicalRequest, url: ResolvedURL, method: Method, keepsBody: Bool, leavesCredentialsBehind: Bool
     ) {
@@ -29,7 +29,9 @@ extension CanonicalRequest {
         fields = client.fields
         hostLine = client.hostLine
         HopByHop.clear(&droppedLines, lines: client.head.lines.count)
-        for word in 0..<min(droppedLines.count, client.droppedLines.count) { droppedLines[word] = client.droppedLines[word] }
+        for word in 0..<min(droppedLines.count, client.droppedLines.count) {
+            droppedLines[word] = client.droppedLines[word]
+        }
         if !keepsBody { dropContentFields() }
         self.leavesCredentialsBehind = leavesCredentialsBehind
         isHop = true

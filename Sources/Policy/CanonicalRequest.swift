@@ -24,10 +24,11 @@ package final class ClientFacts {
     }
 }
 
-/// A request in its one canonical reading: what matchers, authenticators and `{request.*}` read, and where every send begins.
+/// A request in its one canonical reading: what matchers, authenticators and `{request.*}` read, and where every send
+/// begins.
 ///
-/// It is made from the client's head once (``canonicalise``); a redirect hop gets one of its own that shares the client's
-/// fields (``becomeHop``). Objects are reused from request to request.
+/// It is made from the client's head once (``canonicalise``); a redirect hop gets one of its own that shares the
+/// client's fields (``becomeHop``). Objects are reused from request to request.
 package final class CanonicalRequest {
     /// The client's field lines; never changed. `isDropped` says which of them end here.
     package internal(set) var head: RequestHead
@@ -52,7 +53,8 @@ package final class CanonicalRequest {
     package internal(set) var leavesCredentialsBehind = false
     package internal(set) var isHop = false
 
-    /// The authority that the client's own URL had: of X-Forwarded-Host where a trusted proxy vouches for it, else ``authority``.
+    /// The authority that the client's own URL had: of X-Forwarded-Host where a trusted proxy vouches for it, else
+    /// ``authority``.
     package let externalAuthority = ByteBuffer(capacity: 64)
     /// The port that the client connected to, as far as trusted proxies vouch for it.
     package internal(set) var externalPort: UInt16 = 0
@@ -82,6 +84,23 @@ package final class CanonicalRequest {
         getToken.append("GET")
     }
 
+    /// Forgets a request whose head could not be read, so that nothing of the one before is taken for it.
+    package func reset() {
+        head.reset()
+        method = .get
+        target.clear()
+        pathLength = 0
+        pathExtension = .empty
+        authority.clear()
+        hostLength = 0
+        port = nil
+        clientAddress = nil
+        clientAddressText.clear()
+        externalAuthority.clear()
+        leavesCredentialsBehind = false
+        isHop = false
+    }
+
     package func isDropped(_ line: Int) -> Bool {
         line >= droppedLines.count * 64 || droppedLines[line >> 6] >> UInt64(line & 63) & 1 == 1
     }
@@ -96,7 +115,8 @@ package final class CanonicalRequest {
         }
     }
 
-    /// The first line after `previous` that has this name, dropped or not: how Via, CDN-Loop or Cookie lines are walked.
+    /// The first line after `previous` that has this name, dropped or not: how Via, CDN-Loop or Cookie lines are
+    /// walked.
     package func nextLine(_ id: FieldID, after previous: Int = -1) -> Int? {
         var line = previous + 1
         while line < head.lines.count {

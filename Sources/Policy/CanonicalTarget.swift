@@ -2,9 +2,9 @@ package import HTTP
 
 /// The one reading of a path and a query: what is matched is what is sent.
 ///
-/// Canonical means: dot segments resolved, repeated slashes merged, unreserved escapes decoded, other escapes in upper case,
-/// bytes that may not stand in a path escaped. An encoded slash stays what it is. The result is a fixed point: canonicalising
-/// it again changes nothing.
+/// Canonical means: dot segments resolved, repeated slashes merged, unreserved escapes decoded, other escapes in upper
+/// case, bytes that may not stand in a path escaped. An encoded slash stays what it is. The result is a fixed point:
+/// canonicalising it again changes nothing.
 package enum CanonicalTarget {
     package struct Options: Sendable {
         package var rejectsEncodedSlash = false
@@ -63,7 +63,8 @@ package enum CanonicalTarget {
         return true
     }
 
-    /// Appends what stands at `position`, a run of plain bytes, an escape or one byte to be escaped; returns what follows it.
+    /// Appends what stands at `position`, a run of plain bytes, an escape or one byte to be escaped; returns what
+    /// follows it.
     private static func appendPart(
         of path: Span<UInt8>, from position: Int, _ options: Options, to out: ByteBuffer
     ) throws(Rejection) -> Int {
@@ -75,7 +76,9 @@ package enum CanonicalTarget {
         }
         let byte = path[position]
         if byte != percent {
-            if CanonicalBytes.isControl(byte) || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "#") { throw .badRequest }
+            if CanonicalBytes.isControl(byte) || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "#") {
+                throw .badRequest
+            }
             appendEscape(byte, to: out)
             return position + 1
         }
@@ -83,7 +86,9 @@ package enum CanonicalTarget {
             let low = CanonicalBytes.hexValue(path[position + 2])
         else { throw .badRequest }
         let value = high << 4 | low
-        if value == 0 || value == UInt8(ascii: "\\") || value == slash && options.rejectsEncodedSlash { throw .badRequest }
+        if value == 0 || value == UInt8(ascii: "\\") || value == slash && options.rejectsEncodedSlash {
+            throw .badRequest
+        }
         if CanonicalBytes.isUnreserved(value) {
             out.append(value)
         } else {
@@ -110,7 +115,8 @@ package enum CanonicalTarget {
         let rest = segment + (isParent ? 2 : 1)
         if out[rest] == UInt8(ascii: ";") { return .parameters }
         let isEscapedSemicolon =
-            out.count - rest >= 3 && out[rest] == percent && out[rest + 1] == UInt8(ascii: "3") && out[rest + 2] == UInt8(ascii: "B")
+            out.count - rest >= 3 && out[rest] == percent && out[rest + 1] == UInt8(ascii: "3")
+            && out[rest + 2] == UInt8(ascii: "B")
         return isEscapedSemicolon ? .parameters : .none
     }
 
@@ -147,8 +153,8 @@ package enum CanonicalTarget {
 
     /// The extension of the last segment of the path that `target` begins with, without its dot.
     ///
-    /// Path parameters are no part of a name: `/admin;.png` has no extension, lest one be made up for a matcher. Nor has a
-    /// name that begins with its only dot.
+    /// Path parameters are no part of a name: `/admin;.png` has no extension, lest one be made up for a matcher. Nor
+    /// has a name that begins with its only dot.
     static func pathExtension(of target: ByteBuffer, pathLength: Int) -> ByteRange {
         var end = pathLength
         var position = pathLength

@@ -2,8 +2,8 @@ package import HTTP
 
 /// The cookies that the hops of one exchange have set, for the hops that come after them (RFC 6265 section 5). Reused.
 ///
-/// Not a jar: it lives as long as the exchange, and the client gets every Set-Cookie too. There is no list of public suffixes;
-/// a Domain must match the host that sets it and have a dot.
+/// Not a jar: it lives as long as the exchange, and the client gets every Set-Cookie too. There is no list of public
+/// suffixes; a Domain must match the host that sets it and have a dot.
 package final class HopCookies {
     private struct Cookie {
         var name: ByteRange
@@ -44,7 +44,9 @@ package final class HopCookies {
     package func absorb(_ response: ResponseHead, to request: CanonicalRequest, client: CanonicalRequest, now: Int) {
         for line in response.lines where line.id == .setCookie {
             let value = response.bytes.span(line.value)
-            guard cookies.count < HopCookies.maximumCount, bytes.count + value.count < HopCookies.maximumBytes else { return }
+            guard cookies.count < HopCookies.maximumCount, bytes.count + value.count < HopCookies.maximumBytes else {
+                return
+            }
             absorb(value, request, client, now: now)
         }
     }
@@ -64,7 +66,8 @@ package final class HopCookies {
             }
         }
         let cookie = Cookie(
-            name: copy(value.extracting(parsed.name)), value: copy(value.extracting(parsed.value)), domain: copyLowered(domain),
+            name: copy(value.extracting(parsed.name)), value: copy(value.extracting(parsed.value)),
+            domain: copyLowered(domain),
             path: copyPath(parsed, value, of: request), isHostOnly: isHostOnly, isSecure: parsed.isSecure,
             isRemoval: parsed.isExpired(in: value, now: now))
         store(cookie)
@@ -87,20 +90,20 @@ package final class HopCookies {
     /// Appends the client's cookies that no hop has replaced, then those of the hops; returns how many.
     func append(
         client: CanonicalRequest, includesClient: Bool, host: Span<UInt8>, scheme: Scheme, path: Span<UInt8>,
-        edits: CompiledCookieEdits? = nil, to out: ByteBuffer
+        edits: some CookieFilter, to out: ByteBuffer
     ) -> Int {
         var count = 0
         if includesClient {
             var pairs = CookiePairs(client)
             while let pair = pairs.next() {
                 let name = client.head.bytes.span(pair.name)
-                guard edits?.admits(name) ?? true, !isReplaced(name, host, scheme, path) else { continue }
+                guard edits.admits(name), !isReplaced(name, host, scheme, path) else { continue }
                 Cookies.appendPair(client.head.bytes.span(pair.whole), first: count == 0, to: out)
                 count += 1
             }
         }
         for cookie in cookies where !cookie.isRemoval && belongs(cookie, host, scheme, path) {
-            guard edits?.admits(bytes.span(cookie.name)) ?? true else { continue }
+            guard edits.admits(bytes.span(cookie.name)) else { continue }
             Cookies.appendPair(bytes.span(cookie.name), first: count == 0, to: out)
             out.append(UInt8(ascii: "="))
             out.append(bytes.span(cookie.value))
@@ -121,7 +124,9 @@ package final class HopCookies {
     private func belongs(_ cookie: Cookie, _ host: Span<UInt8>, _ scheme: Scheme, _ path: Span<UInt8>) -> Bool {
         if cookie.isSecure && scheme != .https { return false }
         let domain = bytes.span(cookie.domain)
-        guard cookie.isHostOnly ? CanonicalBytes.equals(host, domain) : HopCookies.isWithin(host, domain) else { return false }
+        guard cookie.isHostOnly ? CanonicalBytes.equals(host, domain) : HopCookies.isWithin(host, domain) else {
+            return false
+        }
         return HopCookies.pathMatches(path, bytes.span(cookie.path))
     }
 
@@ -140,7 +145,9 @@ package final class HopCookies {
     /// Section 5.1.4: without a usable Path, the directory of the request's path.
     private func copyPath(_ parsed: SetCookie, _ value: Span<UInt8>, of request: CanonicalRequest) -> ByteRange {
         let slash = UInt8(ascii: "/")
-        if let path = parsed.path, !path.isEmpty, value[path.lowerBound] == slash { return copy(value.extracting(path)) }
+        if let path = parsed.path, !path.isEmpty, value[path.lowerBound] == slash {
+            return copy(value.extracting(path))
+        }
         let path = request.path
         var end = path.count
         while end > 1 && path[end - 1] != slash { end -= 1 }
@@ -150,7 +157,9 @@ package final class HopCookies {
         return range
     }
 
-    static func isSame(_ host: Span<UInt8>, _ domain: Span<UInt8>) -> Bool { CanonicalBytes.equalsIgnoringCase(host, domain) }
+    static func isSame(_ host: Span<UInt8>, _ domain: Span<UInt8>) -> Bool {
+        CanonicalBytes.equalsIgnoringCase(host, domain)
+    }
 
     static func hasDot(_ domain: Span<UInt8>) -> Bool {
         CanonicalBytes.firstIndex(of: UInt8(ascii: "."), in: domain) != nil && !isAddress(domain)
@@ -170,7 +179,9 @@ package final class HopCookies {
 
     /// Section 5.1.4.
     static func pathMatches(_ path: Span<UInt8>, _ prefix: Span<UInt8>) -> Bool {
-        guard path.count >= prefix.count, CanonicalBytes.equals(path.extracting(0..<prefix.count), prefix) else { return false }
+        guard path.count >= prefix.count, CanonicalBytes.equals(path.extracting(0..<prefix.count), prefix) else {
+            return false
+        }
         if path.count == prefix.count || prefix.isEmpty { return true }
         return prefix[prefix.count - 1] == UInt8(ascii: "/") || path[prefix.count] == UInt8(ascii: "/")
     }

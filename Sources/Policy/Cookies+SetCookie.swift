@@ -100,10 +100,12 @@ enum CookieDate {
         }
         if fields.year >= 70 && fields.year <= 99 { fields.year += 1900 }
         if fields.year >= 0 && fields.year <= 69 { fields.year += 2000 }
-        guard fields.hour >= 0, fields.hour <= 23, fields.minute <= 59, fields.second <= 59, fields.day >= 1, fields.day <= 31,
+        guard fields.hour >= 0, fields.hour <= 23, fields.minute <= 59, fields.second <= 59, fields.day >= 1,
+            fields.day <= 31,
             fields.month >= 1, fields.year >= 1601
         else { return nil }
-        return days(fields.year, fields.month, fields.day) * 86400 + fields.hour * 3600 + fields.minute * 60 + fields.second
+        return days(fields.year, fields.month, fields.day) * 86400 + fields.hour * 3600 + fields.minute * 60
+            + fields.second
     }
 
     private static func isDelimiter(_ byte: UInt8) -> Bool {

@@ -2,8 +2,8 @@ package import HTTP
 
 /// The pairs of a request's Cookie lines (RFC 6265 section 4.2.1), in order, as ranges of the head's bytes.
 ///
-/// Lenient as servers are: pairs end at a semicolon and nowhere else, white space around them is no part of them. Lines that
-/// are dropped (nominated by Connection) have no pairs.
+/// Lenient as servers are: pairs end at a semicolon and nowhere else, white space around them is no part of them. Lines
+/// that are dropped (nominated by Connection) have no pairs.
 package struct CookiePairs {
     package struct Pair: Sendable, Equatable {
         /// Empty when the pair has no equals sign; the whole is the value then.
@@ -56,24 +56,41 @@ package struct CookiePairs {
     }
 }
 
+/// Says which cookies go on: the `cookies:` edits of the rules that took the request.
+///
+/// Implemented by what compiles the rules; a cookie without a name has the empty one.
+package protocol CookieFilter {
+    /// Names are compared byte by byte (RFC 6265 section 5.3).
+    func admits(_ name: Span<UInt8>) -> Bool
+}
+
+/// No edits.
+package struct EveryCookie: CookieFilter {
+    package init() {}
+    package func admits(_ name: Span<UInt8>) -> Bool { true }
+}
+
 /// Writes the one Cookie value of a request.
 package enum Cookies {
-    /// Appends what goes on of the client's cookies, and of those that hops have set and that belong to this request, joined by
-    /// `; `; returns how many. `edits` have to admit a cookie, those of hops too: it is what would happen to them if the
-    /// client came back with them.
+    /// Appends what goes on of the client's cookies, and of those that hops have set and that belong to this request,
+    /// joined by `; `; returns how many.
+    ///
+    /// `edits` has to admit a cookie of a hop too: it is what would happen to it if the client came back with it.
     package static func append(
-        of request: CanonicalRequest, client: CanonicalRequest, hops: HopCookies?, edits: CompiledCookieEdits?, to out: ByteBuffer
+        of request: CanonicalRequest, client: CanonicalRequest, hops: HopCookies?, edits: some CookieFilter,
+        to out: ByteBuffer
     ) -> Int {
         if let hops, !hops.isEmpty {
             return hops.append(
-                client: client, includesClient: !request.leavesCredentialsBehind, host: hops.host(of: request, client: client),
+                client: client, includesClient: !request.leavesCredentialsBehind,
+                host: hops.host(of: request, client: client),
                 scheme: request.scheme, path: request.path, edits: edits, to: out)
         }
         if request.leavesCredentialsBehind { return 0 }
         var count = 0
         var pairs = CookiePairs(client)
         while let pair = pairs.next() {
-            guard edits?.admits(client.head.bytes.span(pair.name)) ?? true else { continue }
+            guard edits.admits(client.head.bytes.span(pair.name)) else { continue }
             appendPair(client.head.bytes.span(pair.whole), first: count == 0, to: out)
             count += 1
         }
@@ -81,7 +98,7 @@ package enum Cookies {
     }
 
     /// Appends `name=value` behind what is there already.
-    package static func appendPair(_ pair: Span<UInt8>, first: Bool, to out: ByteBuffer) {
+    static func appendPair(_ pair: Span<UInt8>, first: Bool, to out: ByteBuffer) {
         if !first { out.append("; ") }
         out.append(pair)
     }

@@ -2,11 +2,11 @@ package import HTTP
 
 /// Writes what an upstream is told of the request's way: the forwarded family, Via and CDN-Loop, as one unit.
 ///
-/// The client's own lines of these names never go out. What a trusted proxy said is continued, what anybody else said is
-/// forgotten.
+/// The client's own lines of these names never go out. What a trusted proxy said is continued, what anybody else said
+/// is forgotten.
 package enum ForwardedWriter {
-    /// Appends field lines. `request` is the client's canonical request, also when a hop is being sent; `instance` is this
-    /// proxy's name without `authproxy-`.
+    /// Appends field lines. `request` is the client's canonical request, also when a hop is being sent; `instance` is
+    /// this proxy's name without `authproxy-`.
     package static func append(
         _ request: CanonicalRequest, client: ClientFacts, instance: Span<UInt8>, to out: ByteBuffer
     ) {
@@ -32,7 +32,10 @@ package enum ForwardedWriter {
         // RFC 9110 section 7.6.3 and RFC 8586: anybody's entries are continued, trusted or not.
         out.append("Via: ")
         if request.fields.contains(.via) { appendChain(.via, of: request, to: out) }
-        out.append(request.head.version == .http10 ? "1.0 authproxy-" : "1.1 authproxy-")
+        switch request.head.version {
+        case .http10: out.append("1.0 authproxy-")
+        case .http11: out.append("1.1 authproxy-")
+        }
         out.append(instance)
         out.append("\r\nCDN-Loop: ")
         if request.fields.contains(.cdnLoop) { appendChain(.cdnLoop, of: request, to: out) }

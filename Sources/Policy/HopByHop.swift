@@ -17,8 +17,9 @@ package enum HopByHop {
         dropped[line >> 6] |= 1 << UInt64(line & 63)
     }
 
-    /// Marks the lines of a response that are not for the client: hop-by-hop fields, framing (written anew), and what its
-    /// Connection nominates. `dropped` is reused from response to response; a bit stands at `line >> 6`, `line & 63`.
+    /// Marks the lines of a response that are not for the client: hop-by-hop fields, framing (written anew), and what
+    /// its Connection nominates. `dropped` is reused from response to response; a bit stands at `line >> 6`, `line &
+    /// 63`.
     ///
     /// False when Connection nominates absurdly many names: the response is not to be passed on.
     package static func markResponse(_ head: ResponseHead, in dropped: inout [UInt64]) -> Bool {
@@ -29,7 +30,8 @@ package enum HopByHop {
             case .connection:
                 hasConnection = true
                 mark(line, in: &dropped)
-            case .contentLength, .transferEncoding, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .proxyAuthenticate,
+            case .contentLength, .transferEncoding, .te, .trailer, .upgrade, .keepAlive, .proxyConnection,
+                .proxyAuthenticate,
                 .proxyAuthorization, .http2Settings:
                 mark(line, in: &dropped)
             default: break
@@ -50,7 +52,9 @@ package enum HopByHop {
                 nominations += 1
                 if nominations > maximumNominations { return false }
                 for line in 0..<lines.count where Int(lines[line].name.length) == name.count {
-                    if CanonicalBytes.equalsIgnoringCase(bytes.span(lines[line].name), name) { mark(line, in: &dropped) }
+                    if CanonicalBytes.equalsIgnoringCase(bytes.span(lines[line].name), name) {
+                        mark(line, in: &dropped)
+                    }
                 }
             }
         }

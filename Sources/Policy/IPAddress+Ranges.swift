@@ -25,8 +25,8 @@ extension IPAddress {
         return high >> 54 == 0xfe80 >> 6
     }
 
-    /// Not reachable from the Internet: RFC 1918, RFC 6598 (CGNAT), RFC 6890 and RFC 2544 networks, RFC 4193 (ULA), site-local,
-    /// RFC 8215 (local NAT64), loopback and link-local addresses.
+    /// Not reachable from the Internet: RFC 1918, RFC 6598 (CGNAT), RFC 6890 and RFC 2544 networks, RFC 4193 (ULA),
+    /// site-local, RFC 8215 (local NAT64), loopback and link-local addresses.
     package var isPrivate: Bool {
         if isLoopback || isLinkLocal { return true }
         if let v4 {
@@ -59,7 +59,8 @@ extension AddressRange {
         guard let slash else { return AddressRange(address: address, prefixLength: 128) }
         let isDotted = CanonicalBytes.firstIndex(of: UInt8(ascii: ":"), in: addressText) == nil
         let digits = text.extracting((slash + 1)..<text.count)
-        guard let length = CanonicalBytes.decimal(digits, limit: isDotted ? 32 : 128), digits.count == 1 || digits[0] != 0x30
+        guard let length = CanonicalBytes.decimal(digits, limit: isDotted ? 32 : 128),
+            digits.count == 1 || digits[0] != 0x30
         else { throw .malformedPrefix }
         let prefixLength = isDotted ? length + 96 : length
         guard address.hasZeros(from: prefixLength) else { throw .hostBitsSet }

@@ -50,7 +50,9 @@ extension IPAddress {
             while end < text.count && text[end] != colon { end += 1 }
             let part = text.extracting(position..<end)
             if end == text.count, let address = parseIPv4(part) {
-                guard groups.append(UInt16(address >> 16)), groups.append(UInt16(truncatingIfNeeded: address)) else { return nil }
+                guard groups.append(UInt16(address >> 16)), groups.append(UInt16(truncatingIfNeeded: address)) else {
+                    return nil
+                }
                 break
             }
             guard let value = hexGroup(part), groups.append(value) else { return nil }

@@ -31,7 +31,8 @@ package final class PathMapping: Sendable {
         appendRest(of: path, behind: PathMapping.lies(path, below: stripped) ? stripped.count : 0, to: out)
     }
 
-    /// Appends the path under which the client reaches a path of the upstream; false and nothing when it reaches none there.
+    /// Appends the path under which the client reaches a path of the upstream; false and nothing when it reaches none
+    /// there.
     package func appendClientPath(_ path: Span<UInt8>, to out: ByteBuffer) -> Bool {
         guard PathMapping.lies(path, below: added) else { return false }
         out.append(stripped)
@@ -39,10 +40,11 @@ package final class PathMapping: Sendable {
         return true
     }
 
-    /// Appends the Path of a cookie as the client needs it: one that contains all that the client reaches becomes all of it.
+    /// Appends the Path of a cookie as the client needs it: one that contains all that the client reaches becomes all
+    /// of it.
     func appendClientCookiePath(_ path: Span<UInt8>, to out: ByteBuffer) -> Bool {
-        let isRoot = path.count == 1 && path[0] == UInt8(ascii: "/")
-        if isRoot || containsAdded(path) {
+        guard !path.isEmpty, path[0] == UInt8(ascii: "/") else { return false }
+        if path.count == 1 || containsAdded(path) {
             if stripped.isEmpty { out.append(UInt8(ascii: "/")) }
             out.append(stripped)
             return true
@@ -56,7 +58,6 @@ package final class PathMapping: Sendable {
     }
 
     private func containsAdded(_ path: Span<UInt8>) -> Bool {
-        if path.isEmpty { return false }
         let endsInSlash = path[path.count - 1] == UInt8(ascii: "/")
         let prefix = path.extracting(0..<(endsInSlash ? path.count - 1 : path.count))
         let whole = added
@@ -67,7 +68,9 @@ package final class PathMapping: Sendable {
 
     /// By whole segments: /v1 and /v1/x lie below /v1, /v10 does not.
     private static func lies(_ path: Span<UInt8>, below prefix: Span<UInt8>) -> Bool {
-        guard path.count >= prefix.count, CanonicalBytes.equals(path.extracting(0..<prefix.count), prefix) else { return false }
+        guard path.count >= prefix.count, CanonicalBytes.equals(path.extracting(0..<prefix.count), prefix) else {
+            return false
+        }
         return path.count == prefix.count || prefix.isEmpty || path[prefix.count] == UInt8(ascii: "/")
     }
 }

@@ -1,6 +1,7 @@
 internal import HTTP
 
-/// What counts as the upstream's origin while one exchange is served: its URL, and the authority of the Host that we sent.
+/// What counts as the upstream's origin while one exchange is served: its URL, and the authority of the Host that we
+/// sent.
 package final class UpstreamOrigin {
     package private(set) var scheme = Scheme.http
     /// `host[:port]` of the URL.
@@ -48,12 +49,11 @@ package final class UpstreamOrigin {
         sentHostLength > 0 && port == sentPort ?? scheme.defaultPort && CanonicalBytes.equals(host, sentHost)
     }
 
-    /// Whether a hop there is a hop to the upstream: its URL; the Host that we sent under the scheme by which the client or we
-    /// came; or the client's own URL, which is how a relative Location names the upstream.
+    /// Whether a hop there is a hop to the upstream: its URL; the Host that we sent, under the scheme by which we sent
+    /// it; or the client's own URL, which is how a relative Location names the upstream.
     func isOrigin(_ url: ResolvedURL, client: CanonicalRequest) -> Bool {
         if isURL(url.scheme, url.host, url.port) { return true }
-        let isKnownScheme = url.scheme == client.scheme || url.scheme == scheme
-        if isKnownScheme && isSentHost(url.scheme, url.host, url.port) { return true }
+        if url.scheme == scheme && isSentHost(url.scheme, url.host, url.port) { return true }
         return url.scheme == client.scheme && url.port == client.effectivePort && client.hostLength > 0
             && CanonicalBytes.equals(url.host, client.host)
     }

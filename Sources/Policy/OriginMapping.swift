@@ -1,9 +1,11 @@
 package import HTTP
 
-/// Maps what a response says of the upstream's origin to the URL that the client knows, so that it comes back through us.
+/// Maps what a response says of the upstream's origin to the URL that the client knows, so that it comes back through
+/// us.
 ///
-/// Location, Content-Location, Refresh and Set-Cookie; only what names the upstream (its URL, or the Host that we sent, under
-/// either scheme) is touched, and only when it can be read as such without doubt. One object per exchange, reused.
+/// Location, Content-Location, Refresh and Set-Cookie; only what names the upstream (its URL, or the Host that we sent,
+/// under either scheme) is touched, and only when it can be read as such without doubt. One object per exchange,
+/// reused.
 package final class OriginMapping {
     private let origin: UpstreamOrigin
     private var client: CanonicalRequest?
@@ -15,8 +17,8 @@ package final class OriginMapping {
     /// `origin` is the exchange's; it is read when something is mapped.
     package init(origin: UpstreamOrigin) { self.origin = origin }
 
-    /// `client` is the client's canonical request. `paths` is nil when the upstream's path comes from a template, which can't
-    /// be undone: then only origins are mapped.
+    /// `client` is the client's canonical request. `paths` is nil when the upstream's path comes from a template, which
+    /// can't be undone: then only origins are mapped.
     package func begin(client: CanonicalRequest, paths: PathMapping?) {
         self.client = client
         self.paths = paths
@@ -132,11 +134,14 @@ package final class OriginMapping {
 
     private static func startOfRefreshURL(_ value: Span<UInt8>) -> Int? {
         var position = 0
-        while position < value.count && (CanonicalBytes.isDigit(value[position]) || value[position] == UInt8(ascii: ".")) {
+        while position < value.count
+            && (CanonicalBytes.isDigit(value[position]) || value[position] == UInt8(ascii: "."))
+        {
             position += 1
         }
         while position < value.count && CanonicalBytes.isWhitespace(value[position]) { position += 1 }
-        guard position < value.count, value[position] == UInt8(ascii: ";") || value[position] == UInt8(ascii: ",") else { return nil }
+        guard position < value.count, value[position] == UInt8(ascii: ";") || value[position] == UInt8(ascii: ",")
+        else { return nil }
         position += 1
         while position < value.count && CanonicalBytes.isWhitespace(value[position]) { position += 1 }
         guard CanonicalBytes.hasPrefix(value.extracting(position..<value.count), "url") else { return position }
@@ -181,8 +186,8 @@ extension OriginMapping {
         out.append(text)
     }
 
-    /// A domain that the client's host lies in stays; one of the upstream's becomes the client's host, or nothing where that
-    /// is an address or a single label, which no Domain may be.
+    /// A domain that the client's host lies in stays; one of the upstream's becomes the client's host, or nothing where
+    /// that is an address or a single label, which no Domain may be.
     private func appendDomain(
         _ value: Span<UInt8>, _ part: SetCookieParts.Part, _ client: CanonicalRequest, to out: ByteBuffer
     ) {
@@ -191,7 +196,9 @@ extension OriginMapping {
         let domain = value.extracting(start..<part.value.upperBound)
         let known = externalHost(of: client)
         let isUpstream = HopCookies.isWithin(origin.host, domain) || HopCookies.isWithin(origin.sentHost, domain)
-        if !isUpstream || HopCookies.isWithin(known, domain) { return appendAttribute(value.extracting(part.whole), to: out) }
+        if !isUpstream || HopCookies.isWithin(known, domain) {
+            return appendAttribute(value.extracting(part.whole), to: out)
+        }
         guard HopCookies.hasDot(known) else { return }
         out.append("; Domain=")
         out.append(known)

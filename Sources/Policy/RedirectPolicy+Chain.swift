@@ -31,7 +31,8 @@ package final class RedirectChain {
         fingerprints.removeAll(keepingCapacity: true)
         scratch.clear()
         _ = cookies.append(
-            client: client, includesClient: true, host: client.host, scheme: client.scheme, path: client.path, to: scratch)
+            client: client, includesClient: true, host: client.host, scheme: client.scheme, path: client.path,
+            edits: EveryCookie(), to: scratch)
         var fingerprint = Fingerprint()
         fingerprint.add(client.methodName)
         fingerprint.add(client.scheme, client.host, client.effectivePort, client.target.span, scratch.span)
@@ -50,7 +51,7 @@ package final class RedirectChain {
         scratch.clear()
         _ = cookies.append(
             client: client, includesClient: !hasLeft, host: hasLeft ? url.host : client.host, scheme: url.scheme,
-            path: url.target.span(ByteRange(0, url.pathLength)), to: scratch)
+            path: url.target.span(ByteRange(0, url.pathLength)), edits: EveryCookie(), to: scratch)
         var fingerprint = Fingerprint()
         if hop.method == .get {
             fingerprint.add(getToken.span)

@@ -2,8 +2,8 @@ package import HTTP
 
 /// Decides whether a redirect is followed here, handed to the client, or has gone round in circles.
 ///
-/// Pure: what is known of the hops so far stands in the ``RedirectChain``, and addresses are judged where they are connected
-/// to (``permitsAddress(_:upstreamIsPrivate:)``).
+/// Pure: what is known of the hops so far stands in the ``RedirectChain``, and addresses are judged where they are
+/// connected to (``permitsAddress(_:upstreamIsPrivate:)``).
 package enum RedirectPolicy {
     package struct Hop: Sendable, Equatable {
         package var method: Method
@@ -14,7 +14,8 @@ package enum RedirectPolicy {
     }
 
     package enum Verdict: Sendable, Equatable {
-        /// The hop's URL is `chain.url`; see ``CanonicalRequest/becomeHop(of:url:method:keepsBody:leavesCredentialsBehind:)``.
+        /// The hop's URL is `chain.url`; see
+        /// ``CanonicalRequest/becomeHop(of:url:method:keepsBody:leavesCredentialsBehind:)``.
         case follow(Hop)
         /// The response goes to the client, rewritten.
         case handBack
@@ -22,11 +23,13 @@ package enum RedirectPolicy {
         case loop
     }
 
-    /// `current` is the request that `response` answers: the client's own or the last hop. `now` dates the cookies of the hop.
+    /// `current` is the request that `response` answers: the client's own or the last hop. `now` dates the cookies of
+    /// the hop.
     ///
     /// A verdict to follow is entered in the chain; the caller acts on it or gives the exchange up.
     package static func decide(
-        _ response: ResponseHead, to current: CanonicalRequest, by definition: RedirectsDefinition, bodyIsReplayable: Bool,
+        _ response: ResponseHead, to current: CanonicalRequest, by definition: RedirectsDefinition,
+        bodyIsReplayable: Bool,
         now: Int, chain: RedirectChain
     ) -> Verdict {
         guard case .follow(let scope) = definition.mode, let client = chain.client,
@@ -36,7 +39,9 @@ package enum RedirectPolicy {
         let keepsBody = change.keepsBody && hasContent
         if keepsBody && !bodyIsReplayable { return .handBack }
         guard let location = location(of: response) else { return .handBack }
-        guard chain.url.resolve(response.bytes.span(response.lines[location].value), against: current) else { return .handBack }
+        guard chain.url.resolve(response.bytes.span(response.lines[location].value), against: current) else {
+            return .handBack
+        }
 
         let isUpstreamOrigin = chain.origin.isOrigin(chain.url, client: client)
         guard isPermitted(chain.url, scope, definition.hosts, isUpstreamOrigin: isUpstreamOrigin),
@@ -89,7 +94,8 @@ package enum RedirectPolicy {
         case .exact(let name): return host.count == name.utf8.count && hasSuffix(host, name)
         case .subdomains(let apex):
             let length = apex.utf8.count
-            return host.count > length + 1 && host[host.count - length - 1] == UInt8(ascii: ".") && hasSuffix(host, apex)
+            return host.count > length + 1 && host[host.count - length - 1] == UInt8(ascii: ".")
+                && hasSuffix(host, apex)
         }
     }
 
@@ -103,8 +109,8 @@ package enum RedirectPolicy {
         return true
     }
 
-    /// https to http, by the URLs as by the connections that they lead over. The upstream's own URL is http where TLS ends
-    /// here; that is no step down as long as it is where the request went before.
+    /// https to http, by the URLs as by the connections that they lead over. The upstream's own URL is http where TLS
+    /// ends here; that is no step down as long as it is where the request went before.
     private static func isDowngrade(
         to url: ResolvedURL, from current: CanonicalRequest, _ chain: RedirectChain, isUpstreamOrigin: Bool
     ) -> Bool {

@@ -1,6 +1,7 @@
 package import HTTP
 
-/// The URL that a Location leads to (RFC 3986 section 5.2), in canonical form. One object serves all hops of an exchange.
+/// The URL that a Location leads to (RFC 3986 section 5.2), in canonical form. One object serves all hops of an
+/// exchange.
 package final class ResolvedURL {
     package private(set) var scheme = Scheme.http
     /// `host[:port]` as it is sent in Host: lower case, without the scheme's default port.
@@ -45,9 +46,9 @@ package final class ResolvedURL {
 
     /// Resolves a Location against the URL of the request that it answers.
     ///
-    /// False, and only the fragment is still of use, when it is no http or https URL that can be sent: other schemes, user
-    /// information, an authority or a path that is refused from clients too. A Location without a fragment inherits that of
-    /// the hop before (RFC 9110 section 10.2.2).
+    /// False, and only the fragment is still of use, when it is no http or https URL that can be sent: other schemes,
+    /// user information, an authority or a path that is refused from clients too. A Location without a fragment
+    /// inherits that of the hop before (RFC 9110 section 10.2.2).
     package func resolve(_ reference: Span<UInt8>, against base: CanonicalRequest) -> Bool {
         let parts = URLParts(reference)
         scheme = base.scheme
@@ -135,7 +136,8 @@ package final class ResolvedURL {
         }
     }
 
-    /// Appends the absolute URL, for a Location that is handed on: a relative one would be resolved against the wrong URL.
+    /// Appends the absolute URL, for a Location that is handed on: a relative one would be resolved against the wrong
+    /// URL.
     package func append(to out: ByteBuffer) {
         out.append(scheme == .https ? "https://" : "http://")
         out.append(authority.span)

@@ -96,6 +96,11 @@ package final class Worker {
             peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
         snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes(), sockets: []))
         spareExchanges.reserveCapacity(Self.mostSpareExchanges)
+        loop.turnEnded = { [unowned self] in
+            // Whatever an event led to is sent by now, or here.
+            flushUpstreamOutput()
+            flushClientOutput()
+        }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned self] message in receive(message) }
     }
 

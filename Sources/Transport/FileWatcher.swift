@@ -169,7 +169,9 @@ private struct WatchedFile {
 
     /// True when the content is other than reported, and is now to be reported.
     mutating func look(hasEvents: Bool, now: Int64) -> Bool {
-        if let identity, identityIsTelling, suspectSince == nil, FileSystemCalls.identity(ofPath: path) == identity { return false }
+        if let identity, identityIsTelling, suspectSince == nil, FileSystemCalls.identity(ofPath: path) == identity {
+            return false
+        }
         let content = readContent()
         if content == reported {
             suspectSince = nil
@@ -207,7 +209,8 @@ private struct WatchedFile {
 
         let (count, hash) = Self.hash(descriptor)
         let age = FileSystemCalls.realtimeMilliseconds - before.modifiedNanoseconds / 1_000_000
-        identityIsTelling = (age < 0 || age > Self.clockTickMilliseconds) && FileSystemCalls.identity(of: descriptor) == before
+        identityIsTelling =
+            (age < 0 || age > Self.clockTickMilliseconds) && FileSystemCalls.identity(of: descriptor) == before
         return .bytes(count: count, hash: hash)
     }
 

@@ -28,7 +28,9 @@ package final class Resolver: Sendable {
     }
 
     /// `lookup` stands in for getaddrinfo in tests.
-    init(lookup: @escaping @Sendable (String, UInt16) -> Result<[SocketAddress], ResolutionError>) throws(FileSystemError) {
+    init(lookup: @escaping @Sendable (String, UInt16) -> Result<[SocketAddress], ResolutionError>)
+        throws(FileSystemError)
+    {
         let queue = try ResolutionQueue()
         self.queue = queue
         for number in 0..<Self.threadCount {
@@ -61,7 +63,9 @@ package final class Resolver: Sendable {
         let labels = bytes.split(separator: UInt8(ascii: "."))
         guard let last = labels.last else { return false }
         let isNumber = last.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-        let isHexadecimal = last.count >= 2 && last.first == UInt8(ascii: "0") && last.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
+        let isHexadecimal =
+            last.count >= 2 && last.first == UInt8(ascii: "0")
+            && last.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
         return !isNumber && !isHexadecimal
     }
 

@@ -23,7 +23,8 @@ package struct ServiceManager: Sendable {
     /// Takes the variables out of the environment too, so that no child believes they are meant for it.
     package static func fromEnvironment() -> ServiceManager {
         let names = [
-            "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "LISTEN_PIDFDID",
+            "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
+            "LISTEN_PIDFDID",
         ]
         var values: [String: String] = [:]
         for name in names {
@@ -49,7 +50,9 @@ package struct ServiceManager: Sendable {
     }
 
     private static func watchdog(_ environment: [String: String], _ processID: Int) -> Int? {
-        guard let microseconds = environment["WATCHDOG_USEC"].flatMap(Int.init), microseconds >= 1_000 else { return nil }
+        guard let microseconds = environment["WATCHDOG_USEC"].flatMap(Int.init), microseconds >= 1_000 else {
+            return nil
+        }
         if let owner = environment["WATCHDOG_PID"], Int(owner) != processID { return nil }
         return microseconds / 1_000
     }

@@ -44,7 +44,9 @@ package final class SignalSource {
         while true {
             let count = withUnsafeMutableBytes(of: &entry) { unsafe FileSystemCalls.read(descriptor, into: $0) }
             guard count == MemoryLayout<signalfd_siginfo>.size else { return nil }
-            if let signal = ProcessSignal.allCases.first(where: { UInt32($0.number) == entry.ssi_signo }) { return signal }
+            if let signal = ProcessSignal.allCases.first(where: { UInt32($0.number) == entry.ssi_signo }) {
+                return signal
+            }
         }
     }
 }

@@ -7,7 +7,10 @@ internal import Glibc
 package struct SocketAddress: Sendable {
     package enum Family: Sendable { case ipv4, ipv6, unix, unknown }
 
-    package enum Invalid: Error, Sendable, Equatable { case emptyPath, pathTooLong(limit: Int) }
+    package enum Invalid: Error, Sendable, Equatable {
+        case emptyPath
+        case pathTooLong(limit: Int)
+    }
 
     /// `sun_path` holds this many bytes and the zero behind them (unix(7)).
     package static let longestPath = 107
@@ -179,7 +182,8 @@ package struct SocketAddress: Sendable {
     private static func text<Address>(_ family: Int32, _ address: Address) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
             unsafe withUnsafeBytes(of: address) { bytes in
-                guard let text = unsafe inet_ntop(family, bytes.baseAddress, buffer.baseAddress, socklen_t(buffer.count))
+                guard
+                    let text = unsafe inet_ntop(family, bytes.baseAddress, buffer.baseAddress, socklen_t(buffer.count))
                 else { return "" }
                 return unsafe String(cString: text)
             }
@@ -223,6 +227,8 @@ extension SocketAddress: Hashable {
     }
 
     package func hash(into hasher: inout Hasher) {
-        unsafe withUnsafeBytes(of: storage) { unsafe hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[0..<Int(length)])) }
+        unsafe withUnsafeBytes(of: storage) {
+            unsafe hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[0..<Int(length)]))
+        }
     }
 }

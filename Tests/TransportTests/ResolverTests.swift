@@ -51,7 +51,9 @@ struct ResolverTests {
         #expect(!error.text.isEmpty)
     }
 
-    @Test(arguments: ["127.1", "0x7f000001", "2130706433", "1.2.3.0x4", "", "a b", "a\0b", ".", String(repeating: "a", count: 254)])
+    @Test(arguments: [
+        "127.1", "0x7f000001", "2130706433", "1.2.3.0x4", "", "a b", "a\0b", ".", String(repeating: "a", count: 254),
+    ])
     func asksForNamesOnly(name: String) throws {
         #expect(!Resolver.isName(name))
     }

@@ -54,15 +54,16 @@ struct ServiceManagerTests {
         #expect(!manager.ready(status: "x"))
     }
 
-    @Test(arguments: [
-        (["WATCHDOG_USEC": "30000000"], 30_000),
-        (["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"], 30_000),
-        (["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "8"], nil),
-        (["WATCHDOG_USEC": "0"], nil),
-        (["WATCHDOG_USEC": "-5"], nil),
-        (["WATCHDOG_USEC": "many"], nil),
-        ([:], nil),
-    ] as [([String: String], Int?)])
+    @Test(
+        arguments: [
+            (["WATCHDOG_USEC": "30000000"], 30_000),
+            (["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"], 30_000),
+            (["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "8"], nil),
+            (["WATCHDOG_USEC": "0"], nil),
+            (["WATCHDOG_USEC": "-5"], nil),
+            (["WATCHDOG_USEC": "many"], nil),
+            ([:], nil),
+        ] as [([String: String], Int?)])
     func readsTheWatchdog(environment: [String: String], milliseconds: Int?) {
         #expect(ServiceManager(environment: environment, processID: 7).watchdogMilliseconds == milliseconds)
     }
@@ -80,7 +81,9 @@ struct ServiceManagerTests {
         // Descriptors 3 and 4 may be anything here; those that are open are taken under their names.
         let environment = ["LISTEN_PID": "7", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "web:"]
         let names = [3: "web", 4: "unknown"] as [Int32: String]
-        let expected = [3, 4].filter { fcntl($0, F_GETFD) >= 0 }.map { InheritedDescriptor(descriptor: $0, name: names[$0] ?? "") }
+        let expected = [3, 4].filter { fcntl($0, F_GETFD) >= 0 }.map {
+            InheritedDescriptor(descriptor: $0, name: names[$0] ?? "")
+        }
         #expect(ServiceManager(environment: environment, processID: 7).inherited == expected)
     }
 }

@@ -3,13 +3,14 @@ import Testing
 @testable import Transport
 
 struct SocketAddressTests {
-    @Test(arguments: [
-        ("127.0.0.1", 80, "127.0.0.1:80", 0, 0x0000_ffff_7f00_0001),
-        ("10.1.2.3", 65535, "10.1.2.3:65535", 0, 0x0000_ffff_0a01_0203),
-        ("::1", 443, "[::1]:443", 0, 1),
-        ("2001:DB8::a:b", 1, "[2001:db8::a:b]:1", 0x2001_0db8_0000_0000, 0x0000_0000_000a_000b),
-        ("::ffff:1.2.3.4", 8, "1.2.3.4:8", 0, 0x0000_ffff_0102_0304),
-    ] as [(String, UInt16, String, UInt64, UInt64)])
+    @Test(
+        arguments: [
+            ("127.0.0.1", 80, "127.0.0.1:80", 0, 0x0000_ffff_7f00_0001),
+            ("10.1.2.3", 65535, "10.1.2.3:65535", 0, 0x0000_ffff_0a01_0203),
+            ("::1", 443, "[::1]:443", 0, 1),
+            ("2001:DB8::a:b", 1, "[2001:db8::a:b]:1", 0x2001_0db8_0000_0000, 0x0000_0000_000a_000b),
+            ("::ffff:1.2.3.4", 8, "1.2.3.4:8", 0, 0x0000_ffff_0102_0304),
+        ] as [(String, UInt16, String, UInt64, UInt64)])
     func readsLiterals(literal: String, port: UInt16, text: String, high: UInt64, low: UInt64) throws {
         let address = try #require(SocketAddress(literal: literal, port: port))
         #expect(address.description == text)
@@ -19,7 +20,10 @@ struct SocketAddressTests {
         #expect(bits.low == low)
     }
 
-    @Test(arguments: ["", "localhost", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "[::1]", "::1%", "::1%nosuchzone", "1.2.3.4\0", "127.0.0.01x"])
+    @Test(arguments: [
+        "", "localhost", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "[::1]", "::1%", "::1%nosuchzone", "1.2.3.4\0",
+        "127.0.0.01x",
+    ])
     func refusesWhatIsNoLiteral(text: String) {
         #expect(SocketAddress(literal: text, port: 1) == nil)
     }

@@ -7,10 +7,25 @@ final class TemporaryFolder {
 
     init() throws {
         var template = Array("/tmp/transport-tests-XXXXXX".utf8CString)
-        path = try #require(template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
+        path = try #require(
+            template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
     }
 
-    deinit { _ = Self.run("rm", ["-rf", path]) }
+    /// Without a child process: its end would be a signal that other tests wait for.
+    deinit { Self.removeTree(path) }
+
+    private static func removeTree(_ path: String) {
+        if Glibc.remove(path) == 0 { return }
+        guard let folder = opendir(path) else { return }
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { removeTree("\(path)/\(name)") }
+        }
+        closedir(folder)
+        Glibc.remove(path)
+    }
 
     func write(_ name: String, _ text: String) {
         let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
@@ -22,15 +37,4 @@ final class TemporaryFolder {
     func link(_ name: String, to target: String) { symlink(target, "\(path)/\(name)") }
     func move(_ name: String, to other: String) { rename("\(path)/\(name)", "\(path)/\(other)") }
     func remove(_ name: String) { Glibc.remove("\(path)/\(name)") }
-
-    @discardableResult
-    static func run(_ program: String, _ arguments: [String]) -> Int32 {
-        var process = pid_t()
-        var pointers: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for pointer in pointers { free(pointer) } }
-        guard posix_spawnp(&process, program, nil, nil, &pointers, environ) == 0 else { return -1 }
-        var status: Int32 = 0
-        waitpid(process, &status, 0)
-        return status
-    }
 }

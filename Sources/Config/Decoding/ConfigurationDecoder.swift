@@ -16,6 +16,8 @@ final class ConfigurationDecoder {
     let secrets = SecretCollector()
     /// An unknown key that was probably meant to be `upstream`: its lack is then no second error.
     var suggestedKeys: Set<String> = []
+    /// `canonical.merge_slashes`: whether a path may hold `//`.
+    var mergesSlashes = true
 
     init(file: String, folder: String, environment: @escaping (String) -> String?, source: SourceText) {
         self.file = file
@@ -23,6 +25,8 @@ final class ConfigurationDecoder {
         self.environment = environment
         self.source = source
     }
+
+    var hasErrors: Bool { problems.contains { $0.severity == .error } }
 
     func note(_ more: [ConfigurationError]) { problems += more }
 
@@ -49,7 +53,8 @@ final class ConfigurationDecoder {
     /// `expected a duration such as ..., found `abc``; the value is shown as the file has it, never what it stands for.
     func expected(_ value: Value, _ expectation: String? = nil, found: String? = nil, hint: String? = nil) {
         let found = found ?? value.node.kind
-        fail(value, "expected \(expectation ?? value.shape.expectation), found \(found)", hint: hint)
+        let hint = hint ?? (value.node.isNull ? "leave the key out for its default" : nil)
+        fail(value, "expected \(expectation ?? value.shape.expectation(for: value.node)), found \(found)", hint: hint)
     }
 
     func depends(on path: String) {
@@ -163,7 +168,7 @@ extension ConfigurationDecoder {
             suggestedKeys.insert(near)
             hint = "did you mean `\(near)`?"
         } else if let home = ObjectName.allCases.first(where: { $0.schema[entry.name]?.later == nil && $0.schema[entry.name] != nil }) {
-            hint = "it belongs to \(Self.homes[home] ?? "`\(home.rawValue)`"); known here: \(listing(shown(schema), "and"))"
+            hint = "it belongs to \(Self.homes[home] ?? "`\(home.rawValue)`")"
         } else {
             hint = "known here: \(listing(shown(schema), "and"))"
         }

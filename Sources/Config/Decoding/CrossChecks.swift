@@ -28,19 +28,20 @@ extension ConfigurationDecoder {
         for rule in rules {
             let targets = self.upstreams(of: rule, upstreams)
             for (index, place) in zip(rule.definition.credentials, rule.credentialPlaces) {
-                let places = targets.map(destinations)
+                let places = targets.flatMap(destinations)
                 guard credentials.entries[index].hasHosts else {
-                    for destination in places.joined()
+                    for destination in places
                     where !(credentials.entries[index].definition?.hosts.contains(destination) ?? true) {
                         credentials.entries[index].definition?.hosts.append(destination)
                     }
                     continue
                 }
                 guard let definition = credentials.entries[index].definition, let target = targets.first else { continue }
-                let isPermitted = places.joined().contains { place in definition.hosts.contains { permits($0, place) } }
-                // With no server at all the URL has an error of its own.
-                guard !isPermitted, places.contains(where: { !$0.isEmpty }) else { continue }
-                let servers = listing(places[0].map { "`\(shown($0))`" }, "and")
+                let refused = places.filter { place in !definition.hosts.contains { permits($0, place) } }
+                // Any server of the rule's upstream will be chosen at times; of a rule without an action it is not known
+                // which upstream its requests go to.
+                guard !refused.isEmpty, rule.hasAction || refused.count == places.count else { continue }
+                let servers = listing(refused.map { "`\(shown($0))`" }, "and")
                 fail(
                     place, "`\(quoted(definition.name))` may never be sent to the upstream `\(quoted(target.name))`",
                     hint: "add \(servers) to its `hosts`, or leave `hosts` out")

@@ -46,7 +46,7 @@ extension ConfigurationDecoder {
             reason = "a request has exactly one; `request.set` may set it"
         default: return false
         }
-        fail(value, "`\(name)` can not be edited: \(reason)")
+        fail(value, "`\(name)` can not stand here: \(reason)")
         return true
     }
 

@@ -11,6 +11,8 @@ extension ConfigurationDecoder {
             // The problem may name what a reference stands for; then only the reference is named.
             if isReference(value) {
                 expected(value, found: "what `\(quoted(value.node.text ?? ""))` stands for")
+            } else if error.isWhole {
+                fail(value, error.message, hint: error.hint)
             } else {
                 expected(value, hint: error.message + (error.hint.map { "; \($0)" } ?? ""))
             }
@@ -45,7 +47,7 @@ extension ConfigurationDecoder {
             }
             if let port = decimal(text[...]) { throw SyntaxProblem("write `:\(port)` for all addresses, or `127.0.0.1:\(port)`") }
             if text.contains("://") { throw SyntaxProblem("write an address without scheme") }
-            if text.hasPrefix(":") || text.hasPrefix("*:") {
+            if text.hasPrefix(":") && !text.hasPrefix("::") || text.hasPrefix("*:") {
                 return .tcp(host: "", port: try HostSyntax.port(text.drop { $0 == "*" }.dropFirst()))
             }
             let parsed = try HostSyntax.hostAndPort(text[...])
@@ -97,18 +99,20 @@ extension ConfigurationDecoder {
                 return ServerDefinition(scheme: .http, address: .unix(path: path), authority: "localhost", basePath: "")
             }
             let lowered = text.lowercased()
-            if lowered.hasPrefix("https://") { throw SyntaxProblem("`https` upstreams are not in this version") }
+            if lowered.hasPrefix("https://") {
+                throw SyntaxProblem("`https` upstreams are not in this version", hint: "TLS comes later", isWhole: true)
+             }
             guard lowered.hasPrefix("http://") else {
                 if text.contains("://") { throw SyntaxProblem("the scheme must be `http`") }
                 if text == "demo" { throw SyntaxProblem("`demo` stands alone, as `upstream: demo`") }
                 if text.hasPrefix("/") { throw SyntaxProblem("write `unix:\(text)` for a unix socket") }
-                throw SyntaxProblem("did you mean `http://\(text)`?")
+                throw SyntaxProblem("did you mean `http://\(quoted(text))`?")
             }
             let rest = text.dropFirst(7)
-            if rest.contains("?") || rest.contains("#") { throw SyntaxProblem("an upstream has no query and no fragment") }
+            if rest.contains("?") || rest.contains("#") { throw SyntaxProblem("an upstream's URL has no query and no fragment", isWhole: true) }
             let authority = rest.prefix { $0 != "/" }
             if authority.contains("@") {
-                throw SyntaxProblem("user and password do not stand in a URL; use `credentials` with `basic`")
+                throw SyntaxProblem("user and password can not stand in a URL", hint: "use `credentials` with `basic`", isWhole: true)
             }
             let parsed = try HostSyntax.hostAndPort(authority)
             if parsed.port == 0 { throw SyntaxProblem("nothing can be reached at port 0") }
@@ -143,7 +147,7 @@ extension ConfigurationDecoder {
         }
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         if segments.contains(".") || segments.contains("..") { return "a path has no `.` and `..` segments" }
-        if path.contains("//") { return "a path has no `//`" }
+        if mergesSlashes && path.contains("//") { return "a path has no `//`" }
         return nil
     }
 
@@ -165,19 +169,18 @@ extension ConfigurationDecoder {
     }
 
     func range(_ value: Value) -> AddressRange? {
-        let range = parsed(value) { (text) throws(SyntaxProblem) -> AddressRange in
-            guard let range = try? AddressRange.parse(text) else { throw SyntaxProblem("`\(quoted(text))` is neither") }
-            return range
+        parsed(value) { (text) throws(SyntaxProblem) -> AddressRange in
+            do throws(AddressRangeError) {
+                return try AddressRange.parse(text)
+            } catch {
+                switch error {
+                case .malformedAddress: throw SyntaxProblem("the address can not be read")
+                case .malformedPrefix: throw SyntaxProblem("the number behind `/` counts bits: 0 to 32, or 0 to 128 for IPv6")
+                case .hostBitsSet:
+                    throw SyntaxProblem(
+                        "`\(quoted(text))` has bits set behind its prefix", hint: "a single address has no `/`", isWhole: true)
+                }
+            }
         }
-        if let range, network(of: range) != range.address {
-            warn(value, "bits are set behind the prefix of `\(quoted(value.node.text ?? ""))`; the whole range is meant")
-        }
-        return range
-    }
-
-    private func network(of range: AddressRange) -> IPAddress {
-        func mask(_ bits: Int) -> UInt64 { bits <= 0 ? 0 : bits >= 64 ? .max : ~(.max >> UInt64(bits)) }
-        return IPAddress(
-            high: range.address.high & mask(range.prefixLength), low: range.address.low & mask(range.prefixLength - 64))
     }
 }

@@ -63,17 +63,19 @@ extension ConfigurationDecoder {
 
     private func regex(_ value: Value) -> String? {
         guard let text = text(value) else { return nil }
-        if let problem = RegexSyntax.problem(in: text) {
-            fail(value, "not a regular expression: \(quoted(problem))", hint: "the syntax is RE2's, without back-references")
+        do {
+            _ = try BytePattern(text)
+            return text
+        } catch {
+            fail(value, "not a regular expression: \(quoted(error.message))", hint: "the syntax is RE2's, without back-references")
             return nil
         }
-        return text
     }
 
     private func fileExtension(_ value: Value) -> String? {
         guard let text = text(value) else { return nil }
         guard !text.isEmpty, !text.contains("."), !text.contains("/"), !text.contains("*") else {
-            let bare = text.split(separator: ".").last.map(String.init)
+            let bare = text.hasPrefix(".") ? text.split(separator: ".").last.map(String.init) : nil
             expected(value, hint: bare.map { "write `\(quoted($0))`" })
             return nil
         }

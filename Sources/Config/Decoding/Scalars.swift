@@ -18,14 +18,18 @@ extension ConfigurationDecoder {
             default: nil
             }
         let isQuoted = text == meant
-        expected(value, hint: meant.map { "write `\($0)`" + (isQuoted ? " without quotes" : "") })
+        expected(
+            value, found: isQuoted ? "the text `\(text)`" : nil,
+            hint: meant.map { "write `\($0)`" + (isQuoted ? " without quotes" : "") })
         return nil
     }
 
     func integer(_ value: Value) -> Int? {
         guard let range = value.shape.integers, let text = typedText(value) else { return nil }
         guard let number = decimal(text[...]), isTyped(value) else {
-            expected(value, hint: decimal(text[...]) != nil ? "write it without quotes" : nil)
+            let isQuoted = decimal(text[...]) != nil
+            expected(
+                value, found: isQuoted ? "the text `\(quoted(text))`" : nil, hint: isQuoted ? "write it without quotes" : nil)
             return nil
         }
         guard range.contains(number) else {
@@ -45,7 +49,7 @@ extension ConfigurationDecoder {
             return nil
         }
         guard let milliseconds = Quantity.milliseconds(text) else {
-            let hint = Quantity.durationMeant(by: text)
+            let hint = Quantity.durationMeant(by: text).flatMap { $0 == text ? nil : $0 }
             expected(value, hint: isReference(value) ? nil : hint.map { "did you mean `\($0)`?" })
             return nil
         }
@@ -67,7 +71,7 @@ extension ConfigurationDecoder {
             return nil
         }
         guard let bytes = Quantity.bytes(text) else {
-            let hint = Quantity.sizeMeant(by: text)
+            let hint = Quantity.sizeMeant(by: text).flatMap { $0 == text ? nil : $0 }
             expected(value, hint: isReference(value) ? nil : hint.map { "write `\($0)`" })
             return nil
         }
@@ -88,7 +92,8 @@ extension ConfigurationDecoder {
             fail(value, "`\(text)` is not in this version", hint: "\(later) comes later")
             return nil
         }
-        let near = Suggestions.nearest(to: text, in: words.map(\.name))
+        let names = words.filter { $0.later == nil }.map(\.name)
+        let near = Suggestions.nearest(to: text, in: names) ?? Suggestions.synonym(of: text, in: names)
         expected(value, hint: isReference(value) ? nil : near.map { "did you mean `\($0)`?" })
         return nil
     }

@@ -1,4 +1,5 @@
 internal import Policy
+
 /// RFC 9110 section 5.6.2.
 func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
@@ -28,10 +29,13 @@ func foldedName(_ name: String) -> [UInt8] {
 struct SyntaxProblem: Error {
     var message: String
     var hint: String?
+    /// The message says it all; what else would be right is beside the point.
+    var isWhole: Bool
 
-    init(_ message: String, hint: String? = nil) {
+    init(_ message: String, hint: String? = nil, isWhole: Bool = false) {
         self.message = message
         self.hint = hint
+        self.isWhole = isWhole
     }
 }
 
@@ -99,7 +103,7 @@ enum HostSyntax {
         guard isName else { throw SyntaxProblem("`\(shown)` is not a host name") }
         // What some resolvers would read as a number is an address only in the one usual form.
         if let last = labels.last, last.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) || last.hasPrefix("0x") {
-            guard IPAddress.parse(String(lowered)) != nil else {
+            guard IPAddress.parse(lowered) != nil else {
                 throw SyntaxProblem("`\(shown)` is not an IPv4 address", hint: "write it as `127.0.0.1`")
             }
         }

@@ -145,7 +145,9 @@ extension ConfigurationDecoder {
             }
             return parts
         } catch {
-            fail(value, at: offset + error.offset, length: 1, error.message)
+            let before = String(decoding: text.utf8.prefix(error.offset), as: UTF8.self).unicodeScalars
+            let name = text.unicodeScalars.dropFirst(before.count).prefix { $0 != "}" }
+            fail(value, at: offset + before.count, length: name.count + 1, error.message)
             return nil
         }
     }

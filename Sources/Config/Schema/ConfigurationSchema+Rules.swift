@@ -35,8 +35,8 @@ extension ConfigurationSchema {
             KeySchema("method", .oneOrMore(.text(.method)), "The method."),
             KeySchema("scheme", .oneOrMore(.words("http", "https")), "What the client used."),
             KeySchema("header", .map(names: .headerName, fieldValue), "Headers: a text, true (present), false (absent), glob or regex."),
-            KeySchema("query", .map(names: .value, fieldValue), "Query parameters, likewise."),
-            KeySchema("cookie", .map(names: .value, fieldValue), "Cookies, likewise."),
+            KeySchema("query", .map(names: .name, fieldValue), "Query parameters, likewise."),
+            KeySchema("cookie", .map(names: .name, fieldValue), "Cookies, likewise."),
             KeySchema("client_ip", .oneOrMore(.text(.range)), "The client's address."),
             KeySchema("url_list", .oneOrMore(.either([.text(.file), .object(.urlList)])), "A file with one URL pattern a line."),
             KeySchema("not", .oneOrMore(.object(.match)), "None of these may hold."),
@@ -81,7 +81,7 @@ extension ConfigurationSchema {
         "Edits of the query.",
         [
             KeySchema("remove", .oneOrMore(.text(.value)), "Names of parameters to remove."),
-            KeySchema("set", .map(names: .value, .text(.value)), "Parameters to set."),
+            KeySchema("set", .map(names: .name, .text(.value)), "Parameters to set."),
         ])
 
     static let cookieEdits = ObjectSchema(

@@ -118,13 +118,13 @@ package enum ConfigurationSchema {
             KeySchema(
                 "hosts", .oneOrMore(.text(.destination)),
                 "Where it may be sent; default: the servers of the upstreams of the rules that use it. No port: any port."),
-            .later("file", "credentials from files in other forms"),
-            .later("exec", "credentials from programs"),
+            .later("file", "reading credentials from structured files"),
+            .later("exec", "reading credentials from programs"),
             .later("oauth2", "OAuth 2.0"),
             .later("aws_sigv4", "signing for AWS"),
-            .later("jwt", "JSON Web Tokens"),
+            .later("jwt", "making JSON Web Tokens"),
             .later("hmac", "signing with HMAC"),
-            .later("http_signature", "HTTP message signatures"),
+            .later("http_signature", "signing by HTTP message signatures"),
             .later("digest", "HTTP Digest"),
         ])
 

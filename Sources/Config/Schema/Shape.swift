@@ -67,11 +67,27 @@ indirect enum Shape: Sendable {
         }
     }
 
+    /// What is expected in a node's stead: of alternatives only those of its kind, so that a faulty text is told about texts.
+    func expectation(for node: Node) -> String {
+        guard case .either(let shapes) = self else { return expectation }
+        let isScalar = node.text != nil && !node.isNull
+        let near = shapes.filter { $0.isScalar == isScalar }
+        return near.isEmpty ? expectation : listing(near.map(\.expectation))
+    }
+
+    private var isScalar: Bool {
+        switch self {
+        case .text, .boolean, .integer, .duration, .size, .word, .oneOrMore: true
+        case .list, .map, .object, .either: false
+        }
+    }
+
     var plural: String {
         switch self {
         case .text(let form): form.plural
         case .object(let name): name.schema.plural
-        case .either(let shapes): listing(shapes.map(\.plural))
+        case .either(let shapes):
+            listing(shapes.map(\.plural).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } })
         default: "values"
         }
     }

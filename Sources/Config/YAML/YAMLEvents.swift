@@ -26,6 +26,7 @@ struct YAMLProblem: Error {
     var column: Int
     /// Where the construct began that `context` speaks of.
     var contextLine: Int
+    var contextColumn: Int
 }
 
 /// The events of a YAML text, by libyaml.
@@ -100,12 +101,13 @@ final class YAMLEvents {
         let context = unsafe state.context.map { unsafe String(cString: $0) }
         if unsafe state.error == YAML_READER_ERROR {
             let place = place(ofByte: unsafe state.problem_offset)
-            return YAMLProblem(problem: problem, context: nil, line: place.line, column: place.column, contextLine: 0)
+            return YAMLProblem(problem: problem, context: nil, line: place.line, column: place.column, contextLine: 0, contextColumn: 0)
         }
         let mark = unsafe state.problem_mark
-        let contextLine = unsafe context == nil ? 0 : state.context_mark.line + 1
+        let start = unsafe state.context_mark
         return YAMLProblem(
-            problem: problem, context: context, line: mark.line + 1, column: mark.column + 1, contextLine: contextLine)
+            problem: problem, context: context, line: mark.line + 1, column: mark.column + 1,
+            contextLine: context == nil ? 0 : start.line + 1, contextColumn: context == nil ? 0 : start.column + 1)
     }
 
     /// The reader knows bytes only: counts lines, and in the last one what begins a character.

@@ -4,8 +4,20 @@ extension YAMLProblem {
     /// libyaml's words as a sentence about the file, with what would be right.
     func explained(file: String) -> ConfigurationError {
         let (message, hint) = words
-        return ConfigurationError(
-            .error, at: SourceLocation(file: file, line: line, column: column), path: "", message, hint: hint, mayHoldSecret: true)
+        var place = SourceLocation(file: file, line: line, column: column)
+        // What is not closed is to be mended where it begins; that it is not is seen much later.
+        if isUnclosed { place = SourceLocation(file: file, line: contextLine, column: contextColumn) }
+        return ConfigurationError(.error, at: place, path: "", message, hint: hint, mayHoldSecret: true)
+    }
+
+    private var isUnclosed: Bool {
+        guard contextLine > 0 else { return false }
+        switch problem {
+        case "found unexpected end of stream", "found unexpected document indicator", "did not find expected ',' or ']'",
+            "did not find expected ',' or '}'":
+            return true
+        default: return false
+        }
     }
 
     private var words: (message: String, hint: String?) {
@@ -25,14 +37,11 @@ extension YAMLProblem {
         case "block mapping entries are not allowed in this context", "mapping keys are not allowed in this context":
             return ("a key is not expected here", "check the indentation")
         case "found unexpected end of stream", "found unexpected document indicator":
-            return ("a quoted text is not closed", start("the text"))
+            return ("a quoted text is not closed", end)
         case "did not find expected ',' or ']'":
-            return ("a list in brackets is not closed or lacks a `,`", start("the list"))
+            return ("a list in brackets is not closed, or lacks a `,`", end)
         case "did not find expected ',' or '}'":
-            return (
-                "a mapping in braces is not closed or lacks a `,`",
-                start("the mapping") ?? "put a value that holds `{` or `}` in quotes"
-            )
+            return ("a mapping in braces is not closed, or lacks a `,`", end ?? "put a value that holds `{`, `}` or `,` in quotes")
         case "found unknown escape character":
             return ("an unknown escape in a text in double quotes", "write `\\\\` for a backslash, or use single quotes")
         case "found undefined tag handle", "did not find expected tag URI":
@@ -41,6 +50,8 @@ extension YAMLProblem {
             return ("a value can not begin with `*` or `&`", "put it in quotes")
         case "control characters are not allowed":
             return ("a control character", "remove it")
+        case "found incompatible YAML document": return ("another version of YAML is asked for", "remove the `%YAML` line")
+        case "did not find expected <document start>": return ("text behind the end of the document", "remove it")
         case "did not find expected node content":
             return ("a value is missing here", "put a value that begins with `%`, `@`, `,` or a bracket in quotes")
         default:
@@ -48,6 +59,8 @@ extension YAMLProblem {
                 ? ("not UTF-8", "save the file in UTF-8") : ("not YAML: \(problem)", start("the part"))
         }
     }
+
+    private var end: String? { contextLine > 0 && contextLine != line ? "seen on line \(line)" : nil }
 
     private func start(_ what: String) -> String? {
         contextLine > 0 && contextLine != line ? "\(what) begins on line \(contextLine)" : nil

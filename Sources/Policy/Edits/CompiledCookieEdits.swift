@@ -72,3 +72,5 @@ package final class CompiledCookieEdits {
         return separator
     }
 }
+
+extension CompiledCookieEdits: CookieFilter {}

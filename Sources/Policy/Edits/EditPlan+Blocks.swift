@@ -105,7 +105,7 @@ extension EditPlan {
     }
 
     /// Whether the line is present at the moment that its rule has it written; it is only written when it lasts.
-    private func writeSingle(_ index: Int, _ context: SendContext, into out: ByteBuffer) throws(Rejection) -> Bool {
+    func writeSingle(_ index: Int, _ context: SendContext, into out: ByteBuffer) throws(Rejection) -> Bool {
         if entries[index].defaultNumber >= 0 {
             if isSatisfied(entries[index].defaultNumber) { return false }
             for blocker in entries[index].blockers where presence[blocker] { return false }

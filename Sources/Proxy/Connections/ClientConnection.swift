@@ -251,6 +251,9 @@ final class ClientConnection: Connection {
     // MARK: Answering
 
     /// Whether the connection can carry another request once this response is sent; decided with the response's head.
+    /// What the client sends is in doubt, so what follows is not read.
+    func distrust() { closesAfterResponse = true }
+
     func decideToKeep() -> Bool {
         if closesAfterResponse || worker.isDraining || peerFinished && input == nil {
             closesAfterResponse = true

@@ -81,8 +81,8 @@ final class Exchange {
 
     /// A head that could not be read.
     func refuse(_ rejection: Rejection, for client: ClientConnection) {
+        request.reset()
         prepare(for: client)
-        head.reset()
         fail(rejection)
     }
 
@@ -253,6 +253,7 @@ final class Exchange {
             return client.abortResponse()
         }
         responseHasBegun = true
+        if rejection == .badRequest { client.distrust() }
         writeError(rejection, to: client)
         end()
         client.finishResponse(trailers: nil)

@@ -50,7 +50,8 @@ package struct CounterTable: Sendable {
     }
 
     private mutating func grow() {
-        let oldKeys = keys, oldValues = values
+        let oldKeys = keys
+        let oldValues = values
         keys = Array(repeating: 0, count: oldKeys.count * 2)
         values = Array(repeating: 0, count: keys.count)
         for index in oldKeys.indices where oldKeys[index] != 0 {

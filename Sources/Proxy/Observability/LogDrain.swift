@@ -48,7 +48,9 @@ final class LogDrain {
 
     private func takeOrders() {
         let orders = writer.orders.withLock { orders in
-            let taken = (reopens: orders.reopens, definition: orders.definition, rings: orders.rings, deadline: orders.deadline)
+            let taken = (
+                reopens: orders.reopens, definition: orders.definition, rings: orders.rings, deadline: orders.deadline
+            )
             orders.reopens = false
             orders.definition = nil
             return taken
@@ -77,7 +79,9 @@ final class LogDrain {
             output = opened
             return true
         } catch {
-            writer.log(.error, "the log can not be opened anew; it goes on where it was", [("reason", .text(error.description))])
+            writer.log(
+                .error, "the log can not be opened anew; it goes on where it was",
+                [("reason", .text(error.description))])
             return false
         }
     }
@@ -106,7 +110,8 @@ final class LogDrain {
         let lost = writer.lostLines
         let now = FileSystemCalls.monotonicMilliseconds
         guard lost > reportedLost, now - reportedAt >= Self.lostReportMilliseconds else { return }
-        let line = LogLine(.warn, "log lines were dropped", [("lines", .number(lost - reportedLost)), ("lines_total", .number(lost))])
+        let line = LogLine(
+            .warn, "log lines were dropped", [("lines", .number(lost - reportedLost)), ("lines_total", .number(lost))])
         reportedLost = lost
         reportedAt = now
         formatter.write(line, style: writer.settings.style, time: FileSystemCalls.realtimeMilliseconds, to: batch)

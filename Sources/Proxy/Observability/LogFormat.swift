@@ -20,7 +20,9 @@ package struct LogLine: Sendable {
     package var message: String
     package var fields: [(name: StaticString, value: LogValue)]
 
-    package init(_ level: LogDefinition.Level, _ message: String, _ fields: [(name: StaticString, value: LogValue)] = []) {
+    package init(
+        _ level: LogDefinition.Level, _ message: String, _ fields: [(name: StaticString, value: LogValue)] = []
+    ) {
         self.level = level
         self.message = message
         self.fields = fields
@@ -205,10 +207,14 @@ package final class LogFormatter {
         out.append(UInt8(ascii: "\n"))
     }
 
-    private func appendDetails(_ record: AccessRecord, _ texts: borrowing AccessTexts, coloured: Bool, to out: ByteBuffer) {
+    private func appendDetails(
+        _ record: AccessRecord, _ texts: borrowing AccessTexts, coloured: Bool, to out: ByteBuffer
+    ) {
         appendField("rule", texts.rule, coloured: coloured, to: out)
         appendField("upstream", texts.upstream, coloured: coloured, to: out)
-        if record.upstreamStatus > 0 { appendField("upstream_status", record.upstreamStatus, coloured: coloured, to: out) }
+        if record.upstreamStatus > 0 {
+            appendField("upstream_status", record.upstreamStatus, coloured: coloured, to: out)
+        }
         if let duration = record.upstreamMicroseconds {
             appendName("upstream_dur_ms", coloured: coloured, to: out)
             LogEscaping.append(microseconds: duration, to: out)

@@ -30,7 +30,8 @@ struct LogOutput: Sendable {
         case .socket: return unsafe FileSystemCalls.sendNow(descriptor, bytes)
         case .pipe, .terminal, .other:
             guard FileSystemCalls.isWritable(descriptor, within: 0) else { return .wouldWait }
-            return unsafe FileSystemCalls.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[0..<Self.chunk(of: bytes)]))
+            return unsafe FileSystemCalls.write(
+                descriptor, UnsafeRawBufferPointer(rebasing: bytes[0..<Self.chunk(of: bytes)]))
         }
     }
 

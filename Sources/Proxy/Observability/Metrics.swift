@@ -123,7 +123,9 @@ package final class WorkerMetrics {
     ) {
         counts.requests.add(MetricsSnapshot.requestKey(listener: listener, rule: rule, status: status, method: method))
         var bucket = 0
-        while bucket < MetricsSnapshot.durationBounds.count && duration > MetricsSnapshot.durationBounds[bucket] { bucket += 1 }
+        while bucket < MetricsSnapshot.durationBounds.count && duration > MetricsSnapshot.durationBounds[bucket] {
+            bucket += 1
+        }
         counts.durations[bucket] &+= 1
         counts.durationMicroseconds &+= UInt64(max(0, duration))
         counts.bytesReceived &+= bytesIn

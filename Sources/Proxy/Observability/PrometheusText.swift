@@ -29,7 +29,8 @@ package struct PrometheusText {
 
     private let out = ByteBuffer(capacity: 16 * 1024)
 
-    package static func render(_ metrics: MetricsSnapshot, labels: MetricLabels, process: ProcessMetrics) -> ByteBuffer {
+    package static func render(_ metrics: MetricsSnapshot, labels: MetricLabels, process: ProcessMetrics) -> ByteBuffer
+    {
         let text = PrometheusText()
         text.writeRequests(metrics, labels)
         text.writeConnections(metrics, labels)
@@ -79,14 +80,16 @@ package struct PrometheusText {
     private func writeConnections(_ metrics: MetricsSnapshot, _ labels: MetricLabels) {
         gauge("authproxy_client_connections", "Client connections that are open.", metrics.clientConnectionsOpen)
         counter(
-            "authproxy_client_connections_accepted_total", "Client connections accepted.", metrics.clientConnectionsAccepted)
+            "authproxy_client_connections_accepted_total", "Client connections accepted.",
+            metrics.clientConnectionsAccepted)
         counter(
             "authproxy_client_connections_shed_total", "Client connections turned away at the limit.",
             metrics.clientConnectionsShed)
         gauge("authproxy_tunnels", "Upgraded connections that are open.", metrics.tunnelsOpen)
         counter("authproxy_tunnels_opened_total", "Connections that were upgraded.", metrics.tunnelsOpened)
 
-        family("authproxy_upstream_requests_total", "counter", "Requests sent to upstreams, by upstream and status code.")
+        family(
+            "authproxy_upstream_requests_total", "counter", "Requests sent to upstreams, by upstream and status code.")
         for (key, value) in metrics.upstreamRequests.entries {
             let upstream = labels.upstreams[UInt16(truncatingIfNeeded: key >> 16)]
             let code = key & 0xffff == 0 ? "none" : Self.code(key & 0xffff)
@@ -124,31 +127,46 @@ package struct PrometheusText {
         for reason in reasons { sample("authproxy_rejected_total", ["reason": reason.name], reason.value) }
 
         family(
-            "authproxy_credential_injections_total", "counter", "Credentials put into requests, missing, or kept back, by credential.")
+            "authproxy_credential_injections_total", "counter",
+            "Credentials put into requests, missing, or kept back, by credential.")
         for (key, value) in metrics.injections.entries {
             guard let result = InjectionResult(rawValue: Int(key & 0xff)) else { continue }
             let credential = labels.credentials[UInt16(truncatingIfNeeded: key >> 8)]
-            sample("authproxy_credential_injections_total", ["credential": credential, "result": "\(result.name)"], value)
+            sample(
+                "authproxy_credential_injections_total", ["credential": credential, "result": "\(result.name)"], value)
         }
-        family("authproxy_redirects_followed_total", "counter", "Redirects of upstreams under rules that follow them, by result.")
+        family(
+            "authproxy_redirects_followed_total", "counter",
+            "Redirects of upstreams under rules that follow them, by result.")
         for result in RedirectResult.allCases {
-            sample("authproxy_redirects_followed_total", ["result": "\(result.name)"], metrics.redirects[result.rawValue])
+            sample(
+                "authproxy_redirects_followed_total", ["result": "\(result.name)"], metrics.redirects[result.rawValue])
         }
     }
 
     private func writeProcess(_ metrics: MetricsSnapshot, _ process: ProcessMetrics) {
         if !process.credentials.isEmpty {
-            family("authproxy_credential_refresh_total", "counter", "Attempts to get a new value for a credential, by result.")
+            family(
+                "authproxy_credential_refresh_total", "counter",
+                "Attempts to get a new value for a credential, by result.")
             for credential in process.credentials {
-                sample("authproxy_credential_refresh_total", ["credential": credential.name, "result": "ok"], credential.refreshed)
-                sample("authproxy_credential_refresh_total", ["credential": credential.name, "result": "failed"], credential.failed)
+                sample(
+                    "authproxy_credential_refresh_total", ["credential": credential.name, "result": "ok"],
+                    credential.refreshed)
+                sample(
+                    "authproxy_credential_refresh_total", ["credential": credential.name, "result": "failed"],
+                    credential.failed)
             }
         }
         if process.credentials.contains(where: { $0.expiresAt != nil }) {
-            family("authproxy_credential_expires_timestamp_seconds", "gauge", "When the present value of a credential expires.")
+            family(
+                "authproxy_credential_expires_timestamp_seconds", "gauge",
+                "When the present value of a credential expires.")
             for credential in process.credentials {
                 guard let time = credential.expiresAt else { continue }
-                sample("authproxy_credential_expires_timestamp_seconds", ["credential": credential.name], UInt64(max(0, time)))
+                sample(
+                    "authproxy_credential_expires_timestamp_seconds", ["credential": credential.name],
+                    UInt64(max(0, time)))
             }
         }
         gauge(
@@ -158,10 +176,12 @@ package struct PrometheusText {
             "authproxy_config_last_reload_timestamp_seconds", "When a configuration last came into force.",
             Int(process.lastReloadAt))
         counter(
-            "authproxy_log_lines_dropped_total", "Log lines that were not written since the destination was too slow or failed.",
+            "authproxy_log_lines_dropped_total",
+            "Log lines that were not written since the destination was too slow or failed.",
             UInt64(max(0, process.logLinesDropped)))
         counter(
-            "authproxy_metric_series_overflow_total", "Events not counted under their labels since there are too many series.",
+            "authproxy_metric_series_overflow_total",
+            "Events not counted under their labels since there are too many series.",
             metrics.requests.overflow &+ metrics.upstreamRequests.overflow &+ metrics.injections.overflow)
         gauge("authproxy_workers", "Worker threads.", process.workers)
         gauge("process_start_time_seconds", "When the process started, in seconds since 1970.", Int(process.startedAt))
@@ -198,7 +218,9 @@ package struct PrometheusText {
     // MARK: Lines
 
     private func family(_ name: StaticString, _ type: StaticString, _ help: StaticString) {
-        for part in ["# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"] as [StaticString] { out.append(part) }
+        for part in ["# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"] as [StaticString] {
+            out.append(part)
+        }
     }
 
     private func counter(_ name: StaticString, _ help: StaticString, _ value: UInt64) {

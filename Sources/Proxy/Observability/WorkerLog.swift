@@ -23,7 +23,8 @@ package final class WorkerLog {
     package func access(_ record: AccessRecord, _ texts: borrowing AccessTexts) {
         guard wantsAccess else { return }
         line.clear()
-        formatter.write(record, texts, style: writer.settings.style, time: FileSystemCalls.realtimeMilliseconds, to: line)
+        formatter.write(
+            record, texts, style: writer.settings.style, time: FileSystemCalls.realtimeMilliseconds, to: line)
         ring.append(line.span)
     }
 

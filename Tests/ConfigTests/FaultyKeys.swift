@@ -1,0 +1,237 @@
+/// Keys that are unknown, of a later version, missing or too many.
+let faultyKeys: [Example] = [
+    Example(
+        #"""
+        listen: 127.0.0.1:1
+        upstrem: http://127.0.0.1:2
+        requests:
+          set: {X-A: b}
+        """#,
+        [
+            #"2:1: error: unknown key `upstrem` (did you mean `upstream`?)"#,
+            #"3:1: error: unknown key `requests` (did you mean `request`?)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        listner: :80
+        trustedProxies: []
+        Log: {}
+        headers: {A: b}
+        """#,
+        [
+            #"2:1: error: unknown key `listner` (did you mean `listen`?)"#,
+            #"3:1: error: unknown key `trustedProxies` (did you mean `trusted_proxies`?)"#,
+            #"4:1: error: unknown key `Log` (did you mean `log`?)"#,
+            #"5:1: error: unknown key `headers` (did you mean `request.set`?)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        match: {path: /x}
+        """#,
+        [
+            #"2:1: error: unknown key `match` (a file without `rules` is one rule for every request; write `rules:` with a list of rules)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        strip_prefix: /x
+        """#,
+        [
+            #"2:1: error: unknown key `strip_prefix` (it belongs to `proxy`)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        proxy: {upstrem: demo, follow: any, rewrites: x}
+        """#,
+        [
+            #"2:9: error: proxy.upstrem: unknown key `upstrem` (did you mean `upstream`?)"#,
+            #"2:24: error: proxy.follow: unknown key `follow` (it belongs to `proxy.redirects`)"#,
+            #"2:37: error: proxy.rewrites: unknown key `rewrites` (did you mean `retries`?)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        request: {headers: {A: b}, add: {A: b}, delete: [A]}
+        """#,
+        [
+            #"2:11: error: request.headers: unknown key `headers` (did you mean `set`?)"#,
+            #"2:28: error: request.add: unknown key `add` (did you mean `append`?)"#,
+            #"2:41: error: request.delete: unknown key `delete` (did you mean `remove`?)"#,
+        ]),
+    Example(
+        #"""
+        rules:
+          - match: {hosts: [a], paths: [/a], methods: [GET], headers: {A: b}}
+            upstream: demo
+        """#,
+        [
+            #"2:13: error: rules[0].match.hosts: unknown key `hosts` (did you mean `host`?)"#,
+            #"2:25: error: rules[0].match.paths: unknown key `paths` (did you mean `path`?)"#,
+            #"2:38: error: rules[0].match.methods: unknown key `methods` (did you mean `method`?)"#,
+            #"2:54: error: rules[0].match.headers: unknown key `headers` (did you mean `header`?)"#,
+            #"3:5: error: rules[0].upstream: unknown key `upstream` (it belongs to the top of the file)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        frobnicate: 1
+        """#,
+        [
+            #"2:1: error: unknown key `frobnicate` (known here: `listen`, `listeners`, `trusted_proxies`, `upstream`, `upstreams`, `credentials`, `rules`, `request`, `credential`, `on_missing`, `proxy`, `block`, `respond`, `redirect`, `response`, `cache_storage`, `limits`, `timeouts`, `canonical`, `workers`, `instance`, `admin` and `log`)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        timeouts: {idle: 1s}
+        """#,
+        [
+            #"2:12: error: timeouts.idle: unknown key `idle` (it belongs to an upstream's `timeouts`)"#,
+        ]),
+    Example(
+        #"""
+        upstreams:
+          default: {uri: http://a, health: {path: /}, tls: {}, proxy_protocol: v2, protocol: h2c}
+        """#,
+        [
+            #"2:12: error: upstreams.default: `url` or `servers` is missing (such as `url: http://127.0.0.1:3000`)"#,
+            #"2:13: error: upstreams.default.uri: unknown key `uri` (did you mean `url`?)"#,
+            #"2:28: error: upstreams.default.health: `health` is not in this version (health checking comes later)"#,
+            #"2:47: error: upstreams.default.tls: `tls` is not in this version (TLS comes later)"#,
+            #"2:56: error: upstreams.default.proxy_protocol: `proxy_protocol` is not in this version (the PROXY protocol comes later)"#,
+            #"2:86: error: upstreams.default.protocol: `h2c` is not in this version (HTTP/2 comes later)"#,
+        ]),
+    Example(
+        #"""
+        listeners:
+          - address: :8443
+            tls: {certificates: []}
+            protocols: [h2, http/1.1]
+            proxy_protocol: true
+            h2c: true
+        upstream: demo
+        """#,
+        [
+            #"3:5: error: listeners[0].tls: `tls` is not in this version (TLS comes later)"#,
+            #"4:5: error: listeners[0].protocols: `protocols` is not in this version (a choice of protocols comes later)"#,
+            #"5:5: error: listeners[0].proxy_protocol: `proxy_protocol` is not in this version (the PROXY protocol comes later)"#,
+            #"6:5: error: listeners[0].h2c: `h2c` is not in this version (HTTP/2 comes later)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        authenticators: {a: {basic: {htpasswd: users}}}
+        authenticate: a
+        allow: {users: [b]}
+        """#,
+        [
+            #"2:1: error: `authenticators` is not in this version (client authentication comes later)"#,
+            #"3:1: error: `authenticate` is not in this version (client authentication comes later)"#,
+            #"4:1: error: `allow` is not in this version (client authorization comes later)"#,
+        ]),
+    Example(
+        #"""
+        serve: {dir: d}
+        html: {inject: []}
+        """#,
+        [
+            #"1:1: error: `serve` is not in this version (serving files comes later)"#,
+            #"2:1: error: `html` is not in this version (rewriting of HTML comes later)"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        limits: {h2_streams: 64}
+        """#,
+        [
+            #"2:10: error: limits.h2_streams: `h2_streams` is not in this version (HTTP/2 comes later)"#,
+        ]),
+    Example(
+        #"""
+        credentials:
+          a: {oauth2: {token_url: x}}
+          b: {exec: x}
+          c: {tokn: x}
+          d: {}
+          e: {bearer: x, header: {name: A, value: b}}
+        upstream: demo
+        """#,
+        [
+            #"2:7: error: credentials.a.oauth2: `oauth2` is not in this version (OAuth 2.0 comes later)"#,
+            #"3:7: error: credentials.b.exec: `exec` is not in this version (reading credentials from programs comes later)"#,
+            #"4:7: error: credentials.c.tokn: unknown key `tokn` (known here: `bearer`, `basic`, `header` and `hosts`)"#,
+            #"5:6: error: credentials.d: a credential has one of `bearer`, `basic` and `header`"#,
+            #"6:18: error: credentials.e.header: a credential has one kind, and `bearer` is given on line 6"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
+        request: {set: {A: "{client.cert.subject}", B: "{client.user}", C: "{client.claim.sub}"}}
+        """#,
+        [
+            #"2:20: error: request.set.A: `{client.cert.subject}` is not in this version (TLS comes later)"#,
+            #"2:48: error: request.set.B: `{client.user}` is not in this version (client authentication comes later)"#,
+            #"2:68: error: request.set.C: `{client.claim.sub}` is not in this version (client authentication comes later)"#,
+        ]),
+    Example(
+        #"""
+        listen: :80
+        """#,
+        [
+            #"1:1: error: `upstream` is missing (add `upstream: http://127.0.0.1:3000`, or `upstream: demo` to see what would be sent)"#,
+        ]),
+    Example(
+        #"""
+        rules: [{proxy: {}}]
+        """#,
+        [
+            #"1:10: error: `upstream` is missing (add `upstream: http://127.0.0.1:3000`, or `upstream: demo` to see what would be sent)"#,
+        ]),
+    Example(
+        #"""
+        request:
+        upstream: demo
+        log: ~
+        """#,
+        [
+            #"1:9: error: request: expected a mapping with `remove`, `rename`, `set` or `append`, found nothing (leave the key out for its default)"#,
+            #"3:6: error: log: expected a mapping with `level`, `format`, `access` or `file`, found nothing (leave the key out for its default)"#,
+        ]),
+    Example(
+        #"""
+        listen: :80
+        listeners: [":81"]
+        upstream: demo
+        upstreams: {default: demo}
+        """#,
+        [
+            #"2:1: error: listeners: `listen` is given too (keep one of the two)"#,
+            #"4:13: error: upstreams.default: `upstream` is short for this one and is given too (keep one of the two)"#,
+        ]),
+    Example(
+        #"""
+        listeners: []
+        upstreams: {}
+        """#,
+        [
+            #"1:12: error: `listeners` is empty"#,
+            #"2:12: error: `upstreams` is empty"#,
+        ]),
+    Example(
+        #"""
+        upstreams: {a: demo, b: demo}
+        """#,
+        [
+            #"1:13: error: upstreams: which upstream? there are several and none is called `default` (add `proxy: {upstream: ...}` with `a` or `b`, or `rules`)"#,
+        ]),
+    Example(
+        #"""
+        upstreams: {a: demo, b: demo}
+        rules: [{proxy: {}}]
+        """#,
+        [
+            #"2:17: error: rules[0].proxy: which upstream? there are several and none is called `default` (`upstream` is `a` or `b`)"#,
+        ]),
+]
