@@ -226,6 +226,8 @@ def reply(wire, body=b"ok", status="200 OK", headers=()):
 def echo(request, wire):
     """Answers with what arrived, as JSON; the content as its length and digest."""
     digest, length = hashlib.sha256(), 0
+    if request.get("expect"):
+        wire.send("HTTP/1.1 100 Continue\r\n\r\n")
     for piece in wire.pieces(request):
         digest.update(piece)
         length += len(piece)

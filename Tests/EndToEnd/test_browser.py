@@ -31,7 +31,8 @@ class Browser:
         eventually(lambda: marker.exists() and marker.read_text().count("\n") >= 1, 40, "the browser is up")
         self.port = int(marker.read_text().split("\n")[0])
         page = eventually(lambda: [one for one in ask(self.port, target="/json", host="localhost").json() if one["type"] == "page"], 20)[0]
-        self.socket = connect(page["webSocketDebuggerUrl"], max_size=None)
+        self.connection = connect(page["webSocketDebuggerUrl"], max_size=None)
+        self.socket = self.connection.__enter__()
         self.number, self.console = 0, []
         for domain in ("Page", "Runtime", "Log"):
             self.call(domain + ".enable")
@@ -66,7 +67,7 @@ class Browser:
         assert found, "no button for /%s/" % words
 
     def close(self):
-        self.socket.close()
+        self.connection.__exit__(None, None, None)
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

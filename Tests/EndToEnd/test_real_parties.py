@@ -1,5 +1,5 @@
 """Programs that people really use, on both sides of the proxy."""
-import base64, gzip, hashlib, http.client, json, os, re, shutil, signal, subprocess, sys, threading
+import base64, contextlib, gzip, hashlib, http.client, json, os, re, shutil, signal, subprocess, sys, threading
 from pathlib import Path
 
 import pytest
@@ -95,12 +95,11 @@ def test_two_hundred_websockets_at_once(proxy, websocket_origin):
     port, _ = websocket_origin
     one = proxy(INJECT.replace("upstream: http://127.0.0.1:@ORIGIN@", 'upstreams: {default: {url: "http://127.0.0.1:@ORIGIN@", '
                                                                       'pool: {max_connections: 1000}}}'), ORIGIN=port, env=TOKEN)
-    sockets = [connect("ws://127.0.0.1:%d/%d" % (one.port, number), max_size=None) for number in range(200)]
-    for number, socket in enumerate(sockets):
-        socket.send("message %d" % number)
-    assert [socket.recv(10) for socket in sockets] == ["message %d" % number for number in range(200)]
-    for socket in sockets:
-        socket.close()
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(connect("ws://127.0.0.1:%d/%d" % (one.port, number))) for number in range(200)]
+        for number, socket in enumerate(sockets):
+            socket.send("message %d" % number)
+        assert [socket.recv(10) for socket in sockets] == ["message %d" % number for number in range(200)]
 
 
 # --- httpbin under gunicorn ---------------------------------------------------

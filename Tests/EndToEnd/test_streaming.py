@@ -157,7 +157,7 @@ def test_a_client_that_does_not_read_holds_back_the_origin(proxy, origin):
     before = one.memory()
     client.request(target="/")
     client.until(b"\r\n\r\n")
-    assert stalls(sent) < 24 * MIB
+    assert stalls(sent) < 32 * MIB
     assert one.memory() - before < 4096
     total = len(client.buffer)
     while total < 64 * MIB:  # it goes on once the client reads
@@ -169,14 +169,13 @@ def test_an_origin_that_does_not_read_holds_back_the_client(proxy, origin):
     release = threading.Event()
 
     def stubborn(request, wire):
-        wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         release.wait(30)
         reply(wire, str(sum(map(len, wire.pieces(request)))))
 
     one = proxy(PLAIN, ORIGIN=origin(stubborn).port)
     client = one.client()
     before = one.memory()
-    size, sent = 48 * MIB, [0]
+    size, sent = 96 * MIB, [0]
     client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size)
 
     def upload():
@@ -186,7 +185,7 @@ def test_an_origin_that_does_not_read_holds_back_the_client(proxy, origin):
     client.socket.settimeout(30)
     sender = threading.Thread(target=upload, daemon=True)
     sender.start()
-    assert stalls(sent) < 24 * MIB
+    assert stalls(sent) < 32 * MIB
     assert one.memory() - before < 4096
     release.set()
     sender.join(30)
@@ -240,7 +239,7 @@ def test_a_response_that_arrives_octet_by_octet_is_understood(proxy, origin):
     one = proxy(PLAIN, ORIGIN=origin(drip).port)
     with one.client() as client:
         answer = client.ask(headers={"TE": "trailers", "Connection": "TE"})
-        assert answer.text == "hello" and answer.trailers == ["X-Sum: 5"]
+        assert answer.text == "hello" and [line.lower() for line in answer.trailers] == ["x-sum: 5"]
 
 
 def test_a_request_that_arrives_octet_by_octet_is_understood(proxy, origin):

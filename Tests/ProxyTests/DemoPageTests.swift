@@ -95,7 +95,7 @@ import Testing
     @Test(arguments: [
         ("client", DemoField.Origin.client), ("client, rule api rename", .rule(name: "api", verb: "rename")),
         ("rule all the rest set", .rule(name: "all the rest", verb: "set")), ("credential my own", .credential(name: "my own")),
-        ("client, something else", .client), ("", .client), ("rule ", .client),
+        ("client, edited by cookies", .client), ("authproxy", .authproxy), ("", .client), ("rule ", .client),
     ])
     func provenanceIsReadFromItsWords(words: String, origin: DemoField.Origin) {
         #expect(DemoField.Origin(provenance: words) == origin)

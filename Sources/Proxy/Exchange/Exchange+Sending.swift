@@ -35,6 +35,7 @@ extension Exchange {
         context.destinationPort = server.port
         context.destinationScheme = server.definition.scheme
         context.isUpstreamOrigin = !redirects.isAway
+        context.leavesCredentialsBehind = current.leavesCredentialsBehind
         context.withheld = 0
     }
 
