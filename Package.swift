@@ -14,7 +14,7 @@ let package = Package(
         .target(name: "Transport", dependencies: ["CLinux"]),
         .target(name: "Policy", dependencies: ["HTTP", "CRE2"]),
         .target(name: "Proxy", dependencies: ["HTTP", "Policy", "Transport", "CLinux"]),
-        .target(name: "Config", dependencies: ["HTTP", "Policy", "Proxy", "CYAML", "CRE2"]),
+        .target(name: "Config", dependencies: ["HTTP", "Policy", "Proxy", "CYAML"]),
         .executableTarget(name: "authproxy", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "Config", "CLinux"]),
 
         .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),

@@ -48,7 +48,9 @@ package struct ConfigurationOverrides: Sendable {
             }
             let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             let name = Node(.scalar(String(text[..<colon]), .quoted), at: place(header))
-            add(Node.Entry(key: name, value: scalar(Setting(String(value), from: header.origin)), name: name.text ?? ""), to: &root)
+            add(
+                Node.Entry(key: name, value: scalar(Setting(String(value), from: header.origin)), name: name.text ?? ""),
+                to: &root)
         }
         return (root, problems)
     }

@@ -67,7 +67,8 @@ package enum Suggestions {
         "maxbody": ["body"], "maxbodysize": ["body"], "maxredirects": ["max"], "methods": ["method"], "origin": ["upstream"],
         "origins": ["upstreams"], "output": ["file"], "override": ["set"], "pass": ["password", "proxy"],
         "paths": ["path"], "permanent": ["status"], "port": ["listen", "address"], "ports": ["listeners"],
-        "proxypass": ["upstream"], "put": ["set"], "querystring": ["query"], "rate": ["limits"], "regex": ["path_regex", "regex"],
+        "proxypass": ["upstream"], "put": ["set"], "querystring": ["query"], "rate": ["limits"],
+        "regex": ["path_regex", "regex"],
         "replace": ["set"], "requestheaders": ["request.set"], "responseheaders": ["response.set"], "retry": ["retries"],
         "return": ["respond"], "reverseproxy": ["proxy"], "rewrite": ["redirects", "path"], "route": ["rules", "match"],
         "router": ["rules"], "routers": ["rules"], "routes": ["rules"], "rule": ["rules"], "secret": ["credential"],
@@ -75,8 +76,10 @@ package enum Suggestions {
         "service": ["upstream"], "services": ["upstreams"], "size": ["header_bytes"], "static": ["serve"],
         "stripprefixes": ["strip_prefix"], "target": ["upstream", "to"], "threads": ["workers"], "timeout": ["timeouts"],
         "to": ["upstream", "redirect"], "token": ["bearer", "credential"], "trustedips": ["trusted_proxies"],
-        "trustproxies": ["trusted_proxies"], "trace": ["debug"], "trustproxy": ["trusted_proxies"], "unset": ["remove"], "uri": ["url", "path"],
-        "url": ["upstream", "url"], "urls": ["servers"], "username": ["user"], "verbose": ["log", "level", "debug"], "warning": ["warn"],
+        "trustproxies": ["trusted_proxies"], "trace": ["debug"], "trustproxy": ["trusted_proxies"], "unset": ["remove"],
+        "uri": ["url", "path"],
+        "url": ["upstream", "url"], "urls": ["servers"], "username": ["user"], "verbose": ["log", "level", "debug"],
+        "warning": ["warn"],
         "when": ["match"], "workerprocesses": ["workers"],
     ]
 }

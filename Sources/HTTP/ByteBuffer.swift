@@ -124,6 +124,8 @@ package final class ByteBuffer {
         let capacity = max(storedCapacity * 2, storedCount + extra)
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
         unsafe larger.update(from: base, count: storedCount)
+        // What moves out may be a secret.
+        unsafe explicit_bzero(base, storedCount)
         base.deallocate()
         base = larger
         storedCapacity = capacity

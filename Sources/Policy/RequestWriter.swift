@@ -52,7 +52,7 @@ package enum RequestWriter {
         out.append("\r\n")
     }
 
-    private static func writeTarget(
+    static func writeTarget(
         _ current: CanonicalRequest, _ plan: ChainPlan, _ context: SendContext, _ parameters: Parameters,
         to out: ByteBuffer
     ) throws(Rejection) {
@@ -77,7 +77,7 @@ package enum RequestWriter {
         }
     }
 
-    private static func writeHost(
+    static func writeHost(
         _ current: CanonicalRequest, _ plan: ChainPlan, _ context: SendContext, _ parameters: Parameters,
         to out: ByteBuffer
     ) throws(Rejection) {
@@ -114,7 +114,7 @@ package enum RequestWriter {
         }
     }
 
-    private static func writeCookies(
+    static func writeCookies(
         _ current: CanonicalRequest, _ plan: ChainPlan, _ context: SendContext, _ hops: HopCookies?, to out: ByteBuffer
     ) throws(Rejection) {
         let start = out.count
@@ -124,7 +124,7 @@ package enum RequestWriter {
         out.append("\r\n")
     }
 
-    private static func writeFraming(_ current: CanonicalRequest, _ parameters: Parameters, to out: ByteBuffer) {
+    static func writeFraming(_ current: CanonicalRequest, _ parameters: Parameters, to out: ByteBuffer) {
         switch parameters.framing {
         case .none, .untilClose: break
         case .length(let length):

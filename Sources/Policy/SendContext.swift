@@ -17,6 +17,10 @@ package final class SendContext {
     package var destinationScheme = Scheme.http
     /// The send goes to the configured upstream's own origin: values of `request:` that hold a secret may go too.
     package var isUpstreamOrigin = true
+    /// The send leaves the client's own Authorization and Cookie behind, so variables do not bring them either.
+    package var leavesCredentialsBehind = false
+    /// Nothing is sent: for a person who wants to see it, with secrets as their sources.
+    package var isDescribing = false
     package var unixTime: Int = 0
     /// Secrets left out since the destination is not permitted; counted, reset by the sender.
     package var withheld = 0

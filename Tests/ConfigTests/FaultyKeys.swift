@@ -31,7 +31,7 @@ let faultyKeys: [Example] = [
         match: {path: /x}
         """#,
         [
-            #"2:1: error: unknown key `match` (a file without `rules` is one rule for every request; write `rules:` with a list of rules)"#,
+            #"2:1: error: unknown key `match` (a file without `rules` is one rule for every request; write `rules:` with a list of rules)"#
         ]),
     Example(
         #"""
@@ -39,7 +39,7 @@ let faultyKeys: [Example] = [
         strip_prefix: /x
         """#,
         [
-            #"2:1: error: unknown key `strip_prefix` (it belongs to `proxy`)"#,
+            #"2:1: error: unknown key `strip_prefix` (it belongs to `proxy`)"#
         ]),
     Example(
         #"""
@@ -80,7 +80,7 @@ let faultyKeys: [Example] = [
         frobnicate: 1
         """#,
         [
-            #"2:1: error: unknown key `frobnicate` (known here: `listen`, `listeners`, `trusted_proxies`, `upstream`, `upstreams`, `credentials`, `rules`, `request`, `credential`, `on_missing`, `proxy`, `block`, `respond`, `redirect`, `response`, `cache_storage`, `limits`, `timeouts`, `canonical`, `workers`, `instance`, `admin` and `log`)"#,
+            #"2:1: error: unknown key `frobnicate` (known here: `listen`, `listeners`, `trusted_proxies`, `upstream`, `upstreams`, `credentials`, `rules`, `request`, `credential`, `on_missing`, `proxy`, `block`, `respond`, `redirect`, `response`, `cache_storage`, `limits`, `timeouts`, `canonical`, `workers`, `instance`, `admin` and `log`)"#
         ]),
     Example(
         #"""
@@ -88,7 +88,7 @@ let faultyKeys: [Example] = [
         timeouts: {idle: 1s}
         """#,
         [
-            #"2:12: error: timeouts.idle: unknown key `idle` (it belongs to an upstream's `timeouts`)"#,
+            #"2:12: error: timeouts.idle: unknown key `idle` (it belongs to an upstream's `timeouts`)"#
         ]),
     Example(
         #"""
@@ -146,7 +146,7 @@ let faultyKeys: [Example] = [
         limits: {h2_streams: 64}
         """#,
         [
-            #"2:10: error: limits.h2_streams: `h2_streams` is not in this version (HTTP/2 comes later)"#,
+            #"2:10: error: limits.h2_streams: `h2_streams` is not in this version (HTTP/2 comes later)"#
         ]),
     Example(
         #"""
@@ -180,14 +180,14 @@ let faultyKeys: [Example] = [
         listen: :80
         """#,
         [
-            #"1:1: error: `upstream` is missing (add `upstream: http://127.0.0.1:3000`, or `upstream: demo` to see what would be sent)"#,
+            #"1:1: error: `upstream` is missing (add `upstream: http://127.0.0.1:3000`, or `upstream: demo` to see what would be sent)"#
         ]),
     Example(
         #"""
         rules: [{proxy: {}}]
         """#,
         [
-            #"1:10: error: `upstream` is missing (add `upstream: http://127.0.0.1:3000`, or `upstream: demo` to see what would be sent)"#,
+            #"1:10: error: `upstream` is missing (add `upstream: http://127.0.0.1:3000`, or `upstream: demo` to see what would be sent)"#
         ]),
     Example(
         #"""
@@ -224,7 +224,7 @@ let faultyKeys: [Example] = [
         upstreams: {a: demo, b: demo}
         """#,
         [
-            #"1:13: error: upstreams: which upstream? there are several and none is called `default` (add `proxy: {upstream: ...}` with `a` or `b`, or `rules`)"#,
+            #"1:13: error: upstreams: which upstream? there are several and none is called `default` (add `proxy: {upstream: ...}` with `a` or `b`, or `rules`)"#
         ]),
     Example(
         #"""
@@ -232,6 +232,6 @@ let faultyKeys: [Example] = [
         rules: [{proxy: {}}]
         """#,
         [
-            #"2:17: error: rules[0].proxy: which upstream? there are several and none is called `default` (`upstream` is `a` or `b`)"#,
+            #"2:17: error: rules[0].proxy: which upstream? there are several and none is called `default` (`upstream` is `a` or `b`)"#
         ]),
 ]

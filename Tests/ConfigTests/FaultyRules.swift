@@ -61,7 +61,7 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:8: error: rules: expected a list of rules, found a mapping"#,
+            #"1:8: error: rules: expected a list of rules, found a mapping"#
         ]),
     Example(
         #"""
@@ -80,7 +80,7 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"3:12: error: rules[1].name: the name `a` is taken by the rule on line 2 (names are unique)"#,
+            #"3:12: error: rules[1].name: the name `a` is taken by the rule on line 2 (names are unique)"#
         ]),
     Example(
         #"""
@@ -89,7 +89,7 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"2:17: error: rules[0].block: a rule has one action, and `proxy` is given on line 2 (write a rule for each)"#,
+            #"2:17: error: rules[0].block: a rule has one action, and `proxy` is given on line 2 (write a rule for each)"#
         ]),
     Example(
         #"""
@@ -118,7 +118,7 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:22: error: rules[0].credential: `servce` is not in `credentials` (did you mean `service`?)"#,
+            #"1:22: error: rules[0].credential: `servce` is not in `credentials` (did you mean `service`?)"#
         ]),
     Example(
         #"""
@@ -126,7 +126,7 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:13: error: credential: `x` is not in `credentials` (there are no `credentials` in this file)"#,
+            #"1:13: error: credential: `x` is not in `credentials` (there are no `credentials` in this file)"#
         ]),
     Example(
         #"""
@@ -167,7 +167,7 @@ let faultyRules: [Example] = [
         upstream: http://127.0.0.1:3000
         """#,
         [
-            #"1:13: error: credential: `a` may never be sent to the upstream `default` (add `127.0.0.1:3000` to its `hosts`, or leave `hosts` out)"#,
+            #"1:13: error: credential: `a` may never be sent to the upstream `default` (add `127.0.0.1:3000` to its `hosts`, or leave `hosts` out)"#
         ]),
     Example(
         #"""
@@ -176,7 +176,7 @@ let faultyRules: [Example] = [
         upstreams: {default: {servers: [http://127.0.0.1, http://127.0.0.2]}}
         """#,
         [
-            #"1:13: error: credential: `a` may never be sent to the upstream `default` (add `127.0.0.1:80` and `127.0.0.2:80` to its `hosts`, or leave `hosts` out)"#,
+            #"1:13: error: credential: `a` may never be sent to the upstream `default` (add `127.0.0.1:80` and `127.0.0.2:80` to its `hosts`, or leave `hosts` out)"#
         ]),
     Example(
         #"""
@@ -283,7 +283,7 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:20: error: proxy.redirects: expected `pass`, `rewrite` or `follow`, found `folow` (did you mean `follow`?)"#,
+            #"1:20: error: proxy.redirects: expected `pass`, `rewrite` or `follow`, found `folow` (did you mean `follow`?)"#
         ]),
     Example(
         #"""
@@ -291,7 +291,7 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:29: error: proxy.redirects.follow: `follow: listed` needs `hosts`, the hosts that may be followed to"#,
+            #"1:29: error: proxy.redirects.follow: `follow: listed` needs `hosts`, the hosts that may be followed to"#
         ]),
     Example(
         #"""
@@ -309,14 +309,14 @@ let faultyRules: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:8: error: proxy: expected a mapping with `upstream`, `strip_prefix`, `add_prefix` or `path`, found `demo`"#,
+            #"1:8: error: proxy: expected a mapping with `upstream`, `strip_prefix`, `add_prefix` or `path`, found `demo`"#
         ]),
     Example(
         #"""
         block: false
         """#,
         [
-            #"1:8: error: block: expected `true`, found `false` (leave `block` out)"#,
+            #"1:8: error: block: expected `true`, found `false` (leave `block` out)"#
         ]),
     Example(
         #"""
@@ -356,21 +356,21 @@ let faultyRules: [Example] = [
         redirect: {to: //a}
         """#,
         [
-            #"1:16: error: redirect.to: a target without scheme could lead anywhere (such as `https://{request.host}{request.target}`, or a path)"#,
+            #"1:16: error: redirect.to: a target without scheme could lead anywhere (such as `https://{request.host}{request.target}`, or a path)"#
         ]),
     Example(
         #"""
         redirect: {to: "a b"}
         """#,
         [
-            #"1:16: error: redirect.to: a URL has no spaces and nothing outside of ASCII (such as `https://{request.host}{request.target}`, or a path)"#,
+            #"1:16: error: redirect.to: a URL has no spaces and nothing outside of ASCII (such as `https://{request.host}{request.target}`, or a path)"#
         ]),
     Example(
         #"""
         redirect: {to: ftp://a}
         """#,
         [
-            #"1:16: error: redirect.to: the target is neither an `http` URL nor a path (such as `https://{request.host}{request.target}`, or a path)"#,
+            #"1:16: error: redirect.to: the target is neither an `http` URL nor a path (such as `https://{request.host}{request.target}`, or a path)"#
         ]),
     Example(
         #"""
@@ -389,7 +389,7 @@ let faultyRules: [Example] = [
         upstreams: {default: {servers: [http://127.0.0.1, http://127.0.0.2]}}
         """#,
         [
-            #"1:13: error: credential: `a` may never be sent to the upstream `default` (add `127.0.0.2:80` to its `hosts`, or leave `hosts` out)"#,
+            #"1:13: error: credential: `a` may never be sent to the upstream `default` (add `127.0.0.2:80` to its `hosts`, or leave `hosts` out)"#
         ]),
     Example(
         #"""
@@ -400,7 +400,7 @@ let faultyRules: [Example] = [
         upstreams: {x: http://a.test, y: http://b.test}
         """#,
         [
-            #"2:18: error: rules[0].credential: `a` may never be sent to the upstream `x` (add `a.test:80` and `b.test:80` to its `hosts`, or leave `hosts` out)"#,
+            #"2:18: error: rules[0].credential: `a` may never be sent to the upstream `x` (add `a.test:80` and `b.test:80` to its `hosts`, or leave `hosts` out)"#
         ]),
     Example(
         #"""

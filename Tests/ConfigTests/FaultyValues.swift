@@ -93,7 +93,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `8080` (write `:8080` for all addresses, or `127.0.0.1:8080`)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `8080` (write `:8080` for all addresses, or `127.0.0.1:8080`)"#
         ]),
     Example(
         #"""
@@ -101,7 +101,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `localhost` (the port is missing; write `localhost:8080`)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `localhost` (the port is missing; write `localhost:8080`)"#
         ]),
     Example(
         #"""
@@ -109,7 +109,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `example.com:80` (listen on an address, not on a name)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `example.com:80` (listen on an address, not on a name)"#
         ]),
     Example(
         #"""
@@ -117,7 +117,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `::1:80` (an IPv6 address stands in brackets; write `[::1:80]`)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `::1:80` (an IPv6 address stands in brackets; write `[::1:80]`)"#
         ]),
     Example(
         #"""
@@ -125,7 +125,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `[::g]:80` (`::g` is not an IPv6 address)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `[::g]:80` (`::g` is not an IPv6 address)"#
         ]),
     Example(
         #"""
@@ -133,7 +133,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `127.0.0.1:65536` (`65536` is not a port; ports are 0 to 65535)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `127.0.0.1:65536` (`65536` is not a port; ports are 0 to 65535)"#
         ]),
     Example(
         #"""
@@ -141,7 +141,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `256.0.0.1:80` (`256.0.0.1` is not an IPv4 address; write it as `127.0.0.1`)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `256.0.0.1:80` (`256.0.0.1` is not an IPv4 address; write it as `127.0.0.1`)"#
         ]),
     Example(
         #"""
@@ -149,7 +149,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `fd:1` (inherited descriptors are `fd:3` and up)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `fd:1` (inherited descriptors are `fd:3` and up)"#
         ]),
     Example(
         #"""
@@ -157,7 +157,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `http://127.0.0.1:80` (write an address without scheme)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `http://127.0.0.1:80` (write an address without scheme)"#
         ]),
     Example(
         #"""
@@ -165,7 +165,7 @@ let faultyValues: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `unix:` (the socket's path is missing)"#,
+            #"1:9: error: listen: expected an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`, found `unix:` (the socket's path is missing)"#
         ]),
     Example(
         #"""
@@ -194,119 +194,119 @@ let faultyValues: [Example] = [
         upstream: 127.0.0.1:3000
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `127.0.0.1:3000` (did you mean `http://127.0.0.1:3000`?)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `127.0.0.1:3000` (did you mean `http://127.0.0.1:3000`?)"#
         ]),
     Example(
         #"""
         upstream: https://api.example.com
         """#,
         [
-            #"1:11: error: upstream: `https` upstreams are not in this version (TLS comes later)"#,
+            #"1:11: error: upstream: `https` upstreams are not in this version (TLS comes later)"#
         ]),
     Example(
         #"""
         upstream: ftp://a
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `ftp://a` (the scheme must be `http`)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `ftp://a` (the scheme must be `http`)"#
         ]),
     Example(
         #"""
         upstream: http://user:pw@a/
         """#,
         [
-            #"1:11: error: upstream: user and password can not stand in a URL (use `credentials` with `basic`)"#,
+            #"1:11: error: upstream: user and password can not stand in a URL (use `credentials` with `basic`)"#
         ]),
     Example(
         #"""
         upstream: http://a/b?c=d
         """#,
         [
-            #"1:11: error: upstream: an upstream's URL has no query and no fragment"#,
+            #"1:11: error: upstream: an upstream's URL has no query and no fragment"#
         ]),
     Example(
         #"""
         upstream: http://a:0
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a:0` (nothing can be reached at port 0)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a:0` (nothing can be reached at port 0)"#
         ]),
     Example(
         #"""
         upstream: http://
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://` (the host is missing)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://` (the host is missing)"#
         ]),
     Example(
         #"""
         upstream: http://a_b..c
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a_b..c` (`a_b..c` is not a host name)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a_b..c` (`a_b..c` is not a host name)"#
         ]),
     Example(
         #"""
         upstream: http://127.1
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://127.1` (`127.1` is not an IPv4 address; write it as `127.0.0.1`)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://127.1` (`127.1` is not an IPv4 address; write it as `127.0.0.1`)"#
         ]),
     Example(
         #"""
         upstream: http://a.b.
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a.b.` (the host `a.b.` ends in a dot; write it without)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a.b.` (the host `a.b.` ends in a dot; write it without)"#
         ]),
     Example(
         #"""
         upstream: http://bücher.example
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://bücher.example` (the host `bücher.example` is not ASCII; write its `xn--` form)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://bücher.example` (the host `bücher.example` is not ASCII; write its `xn--` form)"#
         ]),
     Example(
         #"""
         upstream: http://a/x/../y
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a/x/../y` (a path has no `.` and `..` segments)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a/x/../y` (a path has no `.` and `..` segments)"#
         ]),
     Example(
         #"""
         upstream: /run/app.sock
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `/run/app.sock` (write `unix:/run/app.sock` for a unix socket)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `/run/app.sock` (write `unix:/run/app.sock` for a unix socket)"#
         ]),
     Example(
         #"""
         upstream: http://::1
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://::1` (an IPv6 address stands in brackets; write `[::1]`)"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://::1` (an IPv6 address stands in brackets; write `[::1]`)"#
         ]),
     Example(
         #"""
         upstreams: {default: {servers: []}}
         """#,
         [
-            #"1:32: error: upstreams.default.servers: `servers` is empty"#,
+            #"1:32: error: upstreams.default.servers: `servers` is empty"#
         ]),
     Example(
         #"""
         upstreams: {default: {url: http://a, servers: [http://b]}}
         """#,
         [
-            #"1:38: error: upstreams.default.servers: `url` is given too (keep one of the two)"#,
+            #"1:38: error: upstreams.default.servers: `url` is given too (keep one of the two)"#
         ]),
     Example(
         #"""
         upstreams: {default: {pool: {max_idle: 1}}}
         """#,
         [
-            #"1:22: error: upstreams.default: `url` or `servers` is missing (such as `url: http://127.0.0.1:3000`)"#,
+            #"1:22: error: upstreams.default: `url` or `servers` is missing (such as `url: http://127.0.0.1:3000`)"#
         ]),
     Example(
         #"""
@@ -321,49 +321,49 @@ let faultyValues: [Example] = [
         upstreams: {default: {servers: [demo]}}
         """#,
         [
-            #"1:33: error: upstreams.default.servers[0]: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `demo` (`demo` stands alone, as `upstream: demo`)"#,
+            #"1:33: error: upstreams.default.servers[0]: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `demo` (`demo` stands alone, as `upstream: demo`)"#
         ]),
     Example(
         #"""
         upstream: ${env:STAGE}
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found what `${env:STAGE}` stands for"#,
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found what `${env:STAGE}` stands for"#
         ]),
     Example(
         #"""
         upstream: ${env:MISSING}
         """#,
         [
-            #"1:11: error: upstream: the environment variable `MISSING` is not set (set it, or give a default: `${env:MISSING:-default}`)"#,
+            #"1:11: error: upstream: the environment variable `MISSING` is not set (set it, or give a default: `${env:MISSING:-default}`)"#
         ]),
     Example(
         #"""
         upstream: ${env:1X}
         """#,
         [
-            #"1:11: error: upstream: `${env:1X}` names no environment variable (write `${env:NAME}` or `${env:NAME:-default}`)"#,
+            #"1:11: error: upstream: `${env:1X}` names no environment variable (write `${env:NAME}` or `${env:NAME:-default}`)"#
         ]),
     Example(
         #"""
         upstream: ${STAGE}
         """#,
         [
-            #"1:11: error: upstream: unknown reference `${STAGE}` (write `${env:STAGE}`, or `$${` for the text `${`)"#,
+            #"1:11: error: upstream: unknown reference `${STAGE}` (write `${env:STAGE}`, or `$${` for the text `${`)"#
         ]),
     Example(
         #"""
         upstream: ${env:STAGE
         """#,
         [
-            #"1:11: error: upstream: `${` is not closed (write `${env:NAME}`, or `$${` for the text `${`)"#,
+            #"1:11: error: upstream: `${` is not closed (write `${env:NAME}`, or `$${` for the text `${`)"#
         ]),
     Example(
         #"""
         upstream: ${file:missing.txt}
         """#,
         [
-            #"1:11: error: upstream: the file `missing.txt` can not be read: No such file or directory (relative paths begin in the configuration's folder)"#,
+            #"1:11: error: upstream: the file `missing.txt` can not be read: No such file or directory (relative paths begin in the configuration's folder)"#
         ]),
     Example(
         #"""
@@ -418,7 +418,7 @@ let faultyValues: [Example] = [
           - respond: {body: "x ${env:API_TOKEN}", headers: {A: "${env:API_TOKEN}"}}
         """#,
         [
-            #"2:1: error: `request` can not stand at the top of a file with `rules` (move it into a rule; a rule without an action edits and hands on to the next)"#,
+            #"2:1: error: `request` can not stand at the top of a file with `rules` (move it into a rule; a rule without an action edits and hands on to the next)"#
         ]),
     Example(
         #"""
@@ -428,6 +428,6 @@ let faultyValues: [Example] = [
           - redirect: {to: "https://a/?${env:API_TOKEN}"}
         """#,
         [
-            #"4:32: error: rules[0].redirect.to: `API_TOKEN` is used as a secret elsewhere in this file; it may not stand where clients see it (use another variable)"#,
+            #"4:32: error: rules[0].redirect.to: `API_TOKEN` is used as a secret elsewhere in this file; it may not stand where clients see it (use another variable)"#
         ]),
 ]

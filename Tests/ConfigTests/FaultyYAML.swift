@@ -7,28 +7,28 @@ let faultyYAML: [Example] = [
         upstream: demo
         """#,
         [
-            #"2:1: error: a second document begins here (a configuration is one document; remove the `---`)"#,
+            #"2:1: error: a second document begins here (a configuration is one document; remove the `---`)"#
         ]),
     Example(
         #"""
         - upstream: demo
         """#,
         [
-            #"1:1: error: a configuration is a mapping, this is a list"#,
+            #"1:1: error: a configuration is a mapping, this is a list"#
         ]),
     Example(
         #"""
         demo
         """#,
         [
-            #"1:1: error: a configuration is a mapping, this is `demo`"#,
+            #"1:1: error: a configuration is a mapping, this is `demo`"#
         ]),
     Example(
         #"""
         upstream: [demo
         """#,
         [
-            #"1:11: error: a list in brackets is not closed, or lacks a `,` (seen on line 2)"#,
+            #"1:11: error: a list in brackets is not closed, or lacks a `,` (seen on line 2)"#
         ]),
     Example(
         #"""
@@ -36,28 +36,28 @@ let faultyYAML: [Example] = [
         upstream: demo
         """#,
         [
-            #"1:10: error: a mapping in braces is not closed, or lacks a `,` (seen on line 2)"#,
+            #"1:10: error: a mapping in braces is not closed, or lacks a `,` (seen on line 2)"#
         ]),
     Example(
         #"""
         upstream: "demo
         """#,
         [
-            #"1:11: error: a quoted text is not closed"#,
+            #"1:11: error: a quoted text is not closed"#
         ]),
     Example(
         #"""
         upstream: 'demo
         """#,
         [
-            #"1:11: error: a quoted text is not closed"#,
+            #"1:11: error: a quoted text is not closed"#
         ]),
     Example(
         #"""
         a: b: c
         """#,
         [
-            #"1:5: error: a `:` is not expected here (put a value that holds `: ` in quotes, or check the indentation)"#,
+            #"1:5: error: a `:` is not expected here (put a value that holds `: ` in quotes, or check the indentation)"#
         ]),
     Example(
         #"""
@@ -65,21 +65,21 @@ let faultyYAML: [Example] = [
         	listen: :80
         """#,
         [
-            #"2:1: error: a tab where indentation is expected (indent with spaces)"#,
+            #"2:1: error: a tab where indentation is expected (indent with spaces)"#
         ]),
     Example(
         #"""
         upstream: @demo
         """#,
         [
-            #"1:11: error: a value can not begin with this character (put the value in quotes; indent with spaces, not with tabs)"#,
+            #"1:11: error: a value can not begin with this character (put the value in quotes; indent with spaces, not with tabs)"#
         ]),
     Example(
         #"""
         upstream: `demo`
         """#,
         [
-            #"1:11: error: a value can not begin with this character (put the value in quotes; indent with spaces, not with tabs)"#,
+            #"1:11: error: a value can not begin with this character (put the value in quotes; indent with spaces, not with tabs)"#
         ]),
     Example(
         #"""
@@ -89,7 +89,7 @@ let faultyYAML: [Example] = [
             B: c
         """#,
         [
-            #"4:5: error: the indentation does not fit what stands above (the block begins on line 2)"#,
+            #"4:5: error: the indentation does not fit what stands above (the block begins on line 2)"#
         ]),
     Example(
         #"""
@@ -99,7 +99,7 @@ let faultyYAML: [Example] = [
             B
         """#,
         [
-            #"5:1: error: a key without `:` (write `key: value`; a text of several lines needs quotes or `|`)"#,
+            #"5:1: error: a key without `:` (write `key: value`; a text of several lines needs quotes or `|`)"#
         ]),
     Example(
         #"""
@@ -107,7 +107,7 @@ let faultyYAML: [Example] = [
          listen: :80
         """#,
         [
-            #"2:8: error: a `:` is not expected here (put a value that holds `: ` in quotes, or check the indentation)"#,
+            #"2:8: error: a `:` is not expected here (put a value that holds `: ` in quotes, or check the indentation)"#
         ]),
     Example(
         #"""
@@ -115,28 +115,28 @@ let faultyYAML: [Example] = [
         upstream: demo
         """#,
         [
-            #"2:9: error: a `:` is not expected here (put a value that holds `: ` in quotes, or check the indentation)"#,
+            #"2:9: error: a `:` is not expected here (put a value that holds `: ` in quotes, or check the indentation)"#
         ]),
     Example(
         #"""
         upstream: "a\qb"
         """#,
         [
-            #"1:13: error: an unknown escape in a text in double quotes (write `\\` for a backslash, or use single quotes)"#,
+            #"1:13: error: an unknown escape in a text in double quotes (write `\\` for a backslash, or use single quotes)"#
         ]),
     Example(
         #"""
         upstream: !secret demo
         """#,
         [
-            #"1:11: error: upstream: the tag `!secret` is not supported (remove it)"#,
+            #"1:11: error: upstream: the tag `!secret` is not supported (remove it)"#
         ]),
     Example(
         #"""
         upstream: !!binary demo
         """#,
         [
-            #"1:11: error: upstream: the tag `!!binary` is not supported (remove it)"#,
+            #"1:11: error: upstream: the tag `!!binary` is not supported (remove it)"#
         ]),
     Example(
         #"""
@@ -151,7 +151,7 @@ let faultyYAML: [Example] = [
         upstream: *origin
         """#,
         [
-            #"1:11: error: upstream: `*origin` refers to no anchor above it"#,
+            #"1:11: error: upstream: `*origin` refers to no anchor above it"#
         ]),
     Example(
         #"""
@@ -159,7 +159,7 @@ let faultyYAML: [Example] = [
         upstream: *orign
         """#,
         [
-            #"2:11: error: upstream: `*orign` refers to no anchor above it (did you mean `*origin`?)"#,
+            #"2:11: error: upstream: `*orign` refers to no anchor above it (did you mean `*origin`?)"#
         ]),
     Example(
         #"""
@@ -167,7 +167,7 @@ let faultyYAML: [Example] = [
           - *all
         """#,
         [
-            #"2:5: error: rules[0]: `*all` stands inside what it refers to"#,
+            #"2:5: error: rules[0]: `*all` stands inside what it refers to"#
         ]),
     Example(
         #"""
@@ -176,7 +176,7 @@ let faultyYAML: [Example] = [
           <<: {set: {A: b}}
         """#,
         [
-            #"3:3: error: request: merge keys (`<<`) are not supported (write the keys out, or use an alias for a whole value)"#,
+            #"3:3: error: request: merge keys (`<<`) are not supported (write the keys out, or use an alias for a whole value)"#
         ]),
     Example(
         #"""
@@ -185,7 +185,7 @@ let faultyYAML: [Example] = [
         upstream: demo
         """#,
         [
-            #"3:1: error: duplicate key `upstream` (it is first set on line 1)"#,
+            #"3:1: error: duplicate key `upstream` (it is first set on line 1)"#
         ]),
     Example(
         #"""
@@ -196,7 +196,7 @@ let faultyYAML: [Example] = [
             A: 2
         """#,
         [
-            #"5:5: error: request.set.A: duplicate key `A` (it is first set on line 4)"#,
+            #"5:5: error: request.set.A: duplicate key `A` (it is first set on line 4)"#
         ]),
     Example(
         #"""
@@ -204,14 +204,14 @@ let faultyYAML: [Example] = [
         : b
         """#,
         [
-            #"1:3: error: a key must be a text, found a list"#,
+            #"1:3: error: a key must be a text, found a list"#
         ]),
     Example(
         #"""
         upstream: %demo
         """#,
         [
-            #"1:11: error: a value can not begin with this character (put the value in quotes; indent with spaces, not with tabs)"#,
+            #"1:11: error: a value can not begin with this character (put the value in quotes; indent with spaces, not with tabs)"#
         ]),
     Example(
         #"""
@@ -219,7 +219,7 @@ let faultyYAML: [Example] = [
         log: }
         """#,
         [
-            #"2:6: error: a value is missing here (put a value that begins with `%`, `@`, `,` or a bracket in quotes)"#,
+            #"2:6: error: a value is missing here (put a value that begins with `%`, `@`, `,` or a bracket in quotes)"#
         ]),
     Example(
         #"""
@@ -228,7 +228,7 @@ let faultyYAML: [Example] = [
         a: b
         """#,
         [
-            #"1:1: error: another version of YAML is asked for (remove the `%YAML` line)"#,
+            #"1:1: error: another version of YAML is asked for (remove the `%YAML` line)"#
         ]),
     Example(
         #"""
@@ -237,6 +237,6 @@ let faultyYAML: [Example] = [
         rules: []
         """#,
         [
-            #"3:1: error: text behind the end of the document (remove it)"#,
+            #"3:1: error: text behind the end of the document (remove it)"#
         ]),
 ]

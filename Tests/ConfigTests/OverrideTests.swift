@@ -33,7 +33,9 @@ import Testing
 
     @Test func headersAreSetByEveryRule() throws {
         let overrides = overrides {
-            $0.headers = [.init("X-A: {request.id}", from: "--header"), .init("Authorization:Bearer ${env:T}", from: "--header")]
+            $0.headers = [
+                .init("X-A: {request.id}", from: "--header"), .init("Authorization:Bearer ${env:T}", from: "--header"),
+            ]
         }
         let configuration = try load(
             "upstream: demo\nrules:\n  - {match: {path: /a}, request: {set: {x_a: file}}, proxy: {}}\n  - {proxy: {}}",
@@ -49,7 +51,8 @@ import Testing
 
     @Test func withoutFileFlagsAreEnough() throws {
         let overrides = overrides { $0.upstream = .init("http://a.test", from: "--upstream") }
-        let configuration = try ConfigurationLoader.load(path: nil, environment: { _ in nil }, overrides: overrides).configuration
+        let configuration = try ConfigurationLoader.load(path: nil, environment: { _ in nil }, overrides: overrides)
+            .configuration
         #expect(configuration.upstreams.map { $0.servers.map(\.authority) } == [["a.test"]])
     }
 
@@ -58,7 +61,8 @@ import Testing
             $0.listen = .init("8080", from: "--listen")
             $0.upstream = .init("a.test", from: "AUTHPROXY_UPSTREAM")
             $0.headers = [
-                .init("nothing", from: "--header"), .init("Connection: close", from: "--header"), .init("X-A: ${env:NONE}", from: "--header"),
+                .init("nothing", from: "--header"), .init("Connection: close", from: "--header"),
+                .init("X-A: ${env:NONE}", from: "--header"),
             ]
             $0.logLevel = .init("loud", from: "--log-level")
         }

@@ -22,7 +22,8 @@ import Testing
     }
 
     @Test func byteOrderMarkIsNoColumn() {
-        #expect(messages("\u{feff}upstrem: demo") == ["config.yaml:1:1: error: unknown key `upstrem` (did you mean `upstream`?)"])
+        #expect(
+            messages("\u{feff}upstrem: demo") == ["config.yaml:1:1: error: unknown key `upstrem` (did you mean `upstream`?)"])
     }
 
     @Test func scalarStylesAreTold() throws {
@@ -44,7 +45,9 @@ import Testing
             state ^= state << 17
             return Int(state % UInt64(max(bound, 1)))
         }
-        let pieces = ["{", "}", "[", "]", ": ", "\n", "  ", "*a", "&a ", "${env:", "$${", "\"", "'", "\u{0}", "ü", "- ", "<<: ", "!!str "]
+        let pieces = [
+            "{", "}", "[", "]", ": ", "\n", "  ", "*a", "&a ", "${env:", "$${", "\"", "'", "\u{0}", "ü", "- ", "<<: ", "!!str ",
+        ]
         for _ in 0..<1000 {
             var bytes = seeds[random(seeds.count)]
             for _ in 0...random(4) {

@@ -35,10 +35,12 @@ import Testing
         #expect(match.extensions == ["png", "js"])
         #expect(match.methods == ["GET", "PURGE"])
         #expect(match.schemes == [.https])
-        #expect(match.headers.map { "\($0.name): \($0.value)" } == [
-            "X-Debug: exact(\"1\")", "X-Number: exact(\"2\")", "X-Here: present", "X-Gone: absent", "X-True: exact(\"true\")",
-            "X-Glob: glob(\"a*\")", "X-Re: regex(\"[0-9]+\")",
-        ])
+        #expect(
+            match.headers.map { "\($0.name): \($0.value)" } == [
+                "X-Debug: exact(\"1\")", "X-Number: exact(\"2\")", "X-Here: present", "X-Gone: absent",
+                "X-True: exact(\"true\")",
+                "X-Glob: glob(\"a*\")", "X-Re: regex(\"[0-9]+\")",
+            ])
         #expect(match.query.map { "\($0.name): \($0.value)" } == ["debug: exact(\"1\")"])
         #expect(match.cookies.map { "\($0.name): \($0.value)" } == ["beta: present"])
         #expect(match.clientIP?.map(\.prefixLength) == [104, 128])
@@ -69,9 +71,10 @@ import Testing
         #expect(rule.request.remove == ["X-Internal", "X-Debug-*"])
         #expect(rule.request.rename.map { [$0.from, $0.to] } == [["X-Old", "X-New"]])
         #expect(rule.request.set.map(\.name) == ["X-Env", "X-Version", "X-Line", "Host", "X-Empty"])
-        #expect(rule.request.set.map { shape($0.value) } == [
-            ["literal prod"], ["literal 2"], ["requestMethod", "literal  {x}"], ["literal a.test"], [],
-        ])
+        #expect(
+            rule.request.set.map { shape($0.value) } == [
+                ["literal prod"], ["literal 2"], ["requestMethod", "literal  {x}"], ["literal a.test"], [],
+            ])
         #expect(rule.request.set.allSatisfy { !$0.value.isSecret })
         #expect(rule.request.append.map(\.name) == ["X-Tag"])
         #expect(rule.request.defaults.map(\.name) == ["Accept-Language"])
@@ -118,9 +121,11 @@ import Testing
         #expect(proxy.upgrades == ["websocket"])
         #expect([proxy.connectTimeout, proxy.responseTimeout, proxy.responseIdleTimeout] == [1000, 2000, 3000])
         guard case .follow(.listed) = proxy.redirects.mode else { Issue.record("not listed"); return }
-        #expect(proxy.redirects.hosts == [
-            DestinationPattern(host: .exact("a.test"), port: nil), DestinationPattern(host: .subdomains(of: "b.test"), port: 81),
-        ])
+        #expect(
+            proxy.redirects.hosts == [
+                DestinationPattern(host: .exact("a.test"), port: nil),
+                DestinationPattern(host: .subdomains(of: "b.test"), port: 81),
+            ])
         #expect(proxy.redirects.maximum == 3)
         #expect(proxy.redirects.bodyBuffer == 4096)
         #expect(proxy.retries == 0)
@@ -161,7 +166,8 @@ import Testing
     }
 
     @Test func aRuleWithoutActionHandsOn() throws {
-        let rules = try load("upstream: demo\nrules:\n  - {name: a, request: {set: {A: b}}}\n  - {name: b, proxy: {}}").configuration.rules
+        let rules = try load("upstream: demo\nrules:\n  - {name: a, request: {set: {A: b}}}\n  - {name: b, proxy: {}}")
+            .configuration.rules
         #expect(rules.map { $0.action == nil } == [true, false])
         #expect(rules.map(\.location.line) == [3, 4])
     }

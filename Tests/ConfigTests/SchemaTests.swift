@@ -48,7 +48,13 @@ import Testing
         var depth = 0, inText = false, escaped = false
         for byte in ConfigurationSchema.jsonSchema().utf8 {
             if inText {
-                if escaped { escaped = false } else if byte == UInt8(ascii: "\\") { escaped = true } else if byte == UInt8(ascii: "\"") { inText = false }
+                if escaped {
+                    escaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    escaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    inText = false
+                }
             } else {
                 switch byte {
                 case UInt8(ascii: "\""): inText = true

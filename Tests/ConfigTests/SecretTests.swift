@@ -24,9 +24,10 @@ import Testing
                   - {credential: literal, proxy: {}}
                 """), environment: { ["API_TOKEN": "t0ken"][$0] }
         ).configuration
-        #expect(configuration.secrets.map(\.source) == [
-            .environment("API_TOKEN"), .literal, .file(folder.path + "/pw"), .literal,
-        ])
+        #expect(
+            configuration.secrets.map(\.source) == [
+                .environment("API_TOKEN"), .literal, .file(folder.path + "/pw"), .literal,
+            ])
         #expect(configuration.secrets[2].value.equals(Secret(Array("p:w".utf8))))
         let credentials = configuration.credentials
         #expect(credentials.map(\.fieldName) == ["Authorization", "Authorization", "X-Api-Key", "Authorization"])
@@ -71,13 +72,16 @@ import Testing
             """
         ).configuration.credentials
         #expect(credentials[0].hosts == [DestinationPattern(host: .exact("[::1]"), port: 3000)])
-        #expect(credentials[1].hosts == [
-            DestinationPattern(host: .exact("a.test"), port: 80), DestinationPattern(host: .exact("[::1]"), port: 3000),
-            DestinationPattern(host: .exact("localhost"), port: 80), DestinationPattern(host: .exact("demo"), port: 80),
-        ])
-        #expect(credentials[2].hosts == [
-            DestinationPattern(host: .exact("a.test"), port: nil), DestinationPattern(host: .subdomains(of: "b.test"), port: 81),
-        ])
+        #expect(
+            credentials[1].hosts == [
+                DestinationPattern(host: .exact("a.test"), port: 80), DestinationPattern(host: .exact("[::1]"), port: 3000),
+                DestinationPattern(host: .exact("localhost"), port: 80), DestinationPattern(host: .exact("demo"), port: 80),
+            ])
+        #expect(
+            credentials[2].hosts == [
+                DestinationPattern(host: .exact("a.test"), port: nil),
+                DestinationPattern(host: .subdomains(of: "b.test"), port: 81),
+            ])
     }
 
     static let displays: [(String, String, String)] = [

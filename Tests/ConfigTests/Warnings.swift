@@ -6,7 +6,7 @@ let warned: [Example] = [
           - {name: a, request: {set: {A: b}}}
         """#,
         [
-            #"1:1: warning: rules: no rule has an action, so every request gets 404"#,
+            #"1:1: warning: rules: no rule has an action, so every request gets 404"#
         ]),
     Example(
         #"""
@@ -16,7 +16,7 @@ let warned: [Example] = [
         upstream: demo
         """#,
         [
-            #"3:5: warning: rules[1]: never reached: the rule `all` above takes every request"#,
+            #"3:5: warning: rules[1]: never reached: the rule `all` above takes every request"#
         ]),
     Example(
         #"""
@@ -54,7 +54,7 @@ let warned: [Example] = [
         upstreams: {default: {servers: [http://a, http://a]}}
         """#,
         [
-            #"1:43: warning: upstreams.default.servers[1]: this server is named twice, so it gets twice as many requests"#,
+            #"1:43: warning: upstreams.default.servers[1]: this server is named twice, so it gets twice as many requests"#
         ]),
     Example(
         #"""
@@ -62,7 +62,7 @@ let warned: [Example] = [
         limits: {uri_bytes: 64KiB}
         """#,
         [
-            #"2:21: warning: limits.uri_bytes: `uri_bytes` is larger than `header_bytes`, which bounds the whole head"#,
+            #"2:21: warning: limits.uri_bytes: `uri_bytes` is larger than `header_bytes`, which bounds the whole head"#
         ]),
     Example(
         #"""
@@ -70,6 +70,6 @@ let warned: [Example] = [
         request: {rename: {X_A: X-A}}
         """#,
         [
-            #"2:25: warning: request.rename.X_A: `X_A` and `X-A` count as one name"#,
+            #"2:25: warning: request.rename.X_A: `X_A` and `X-A` count as one name"#
         ]),
 ]

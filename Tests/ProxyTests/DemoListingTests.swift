@@ -41,10 +41,22 @@ import Testing
                   ],
                   "removed": [
                     {"name": "x_env", "why": "rule api sets it"}
-                  ]
+                  ],
+                  "withheld": []
                 }
 
                 """)
+    }
+
+    @Test func whatIsMissingIsTold() {
+        var view = DemoRequestView(method: [0x47], target: [0x2f])
+        view.withheld = [DemoRemoval(name: "Authorization", reason: "credential service: not permitted there")]
+        #expect(
+            text { DemoListing.appendText(view, contentLength: 0, to: $0) }.hasPrefix(
+                "  G / HTTP/1.1\n! Authorization  (credential service: not permitted there)\n"))
+        #expect(
+            text { DemoListing.appendJSON(view, contentLength: 0, to: $0) }.contains(
+                "\"withheld\": [\n    {\"name\": \"Authorization\", \"why\": \"credential service: not permitted there\"}\n  ]\n}"))
     }
 
     @Test func anEmptyRequestIsStillJSON() {
@@ -56,7 +68,8 @@ import Testing
                   "target": "\\"\\ufffd",
                   "content_length": 7,
                   "fields": [],
-                  "removed": []
+                  "removed": [],
+                  "withheld": []
                 }
 
                 """)

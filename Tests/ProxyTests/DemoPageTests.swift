@@ -61,6 +61,43 @@ import Testing
         #expect(!page.contains("http://") && !page.contains("https://"))
     }
 
+    @Test func addressesStandBehindThePrefixThatTheClientUses() {
+        var view = demoView()
+        #expect(page(view).contains("<body data-base=\"\">"))
+        #expect(page(view).contains("<a href=\"/status/503\">/status/503</a>"))
+        view.base = Array("/de\"mo".utf8)
+        #expect(page(view).contains("<body data-base=\"/de&quot;mo\">"))
+        #expect(page(view).contains("<a href=\"/de&quot;mo/status/503\">/status/503</a>"))
+    }
+
+    @Test func whatWasNotAddedIsTold() {
+        var view = demoView()
+        view.withheld = [DemoRemoval(name: "X-Key", reason: "<its secret can not be had>")]
+        #expect(page(view).contains("<h2 id=\"withheld\">What was not added this time</h2>"))
+        #expect(page(view).contains("<del>X-Key</del></th><td role=\"cell\">&lt;its secret can not be had&gt;</td>"))
+    }
+
+    /// A default or an appended value leaves the client's own alone: forging it shows nothing.
+    @Test(arguments: [
+        ("X-Env", DemoField.Origin.rule(name: "r", verb: "set"), true), ("X-Env", .rule(name: "r", verb: "default"), false),
+        ("X-Env", .rule(name: "r", verb: "append"), false), ("X-Env", .credential(name: "c"), true), ("X-Env", .client, false),
+        ("X-Env", .authproxy, false), ("Host", .rule(name: "r", verb: "set"), false), ("cookie", .rule(name: "r", verb: "set"), false),
+    ])
+    func onlyWhatOverridesTheClientIsWorthForging(name: String, origin: DemoField.Origin, isOffered: Bool) {
+        var view = DemoRequestView(method: [], target: [])
+        view.fields = [DemoField(name: name, value: "1", origin: origin)]
+        #expect(page(view).contains("id=\"forge\"") == isOffered)
+    }
+
+    @Test(arguments: [
+        ("client", DemoField.Origin.client), ("client, rule api rename", .rule(name: "api", verb: "rename")),
+        ("rule all the rest set", .rule(name: "all the rest", verb: "set")), ("credential my own", .credential(name: "my own")),
+        ("client, something else", .client), ("", .client), ("rule ", .client),
+    ])
+    func provenanceIsReadFromItsWords(words: String, origin: DemoField.Origin) {
+        #expect(DemoField.Origin(provenance: words) == origin)
+    }
+
     @Test func contentAndLandingAreTold() {
         #expect(page(demoView(), contentLength: 1).contains("It came with 1 byte of content."))
         #expect(page(demoView(), contentLength: 1024).contains("It came with 1024 bytes of content."))

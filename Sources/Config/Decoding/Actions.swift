@@ -134,7 +134,9 @@ extension ConfigurationDecoder {
         let namesType = respond.headers.contains { $0.name.lowercased() == "content-type" }
         respond.contentType = namesType || respond.body.isEmpty ? nil : type
         if respond.status == 204 || respond.status == 304 || respond.status == 205, !respond.body.isEmpty {
-            fail(fields["status"] ?? value, "an answer \(respond.status) has no content", hint: "remove `body`, or use another status")
+            fail(
+                fields["status"] ?? value, "an answer \(respond.status) has no content",
+                hint: "remove `body`, or use another status")
         }
         return respond
     }

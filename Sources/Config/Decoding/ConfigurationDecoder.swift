@@ -167,7 +167,9 @@ extension ConfigurationDecoder {
         } else if let near = Suggestions.nearest(to: entry.name, in: names) ?? Suggestions.synonym(of: entry.name, in: names) {
             suggestedKeys.insert(near)
             hint = "did you mean `\(near)`?"
-        } else if let home = ObjectName.allCases.first(where: { $0.schema[entry.name]?.later == nil && $0.schema[entry.name] != nil }) {
+        } else if let home = ObjectName.allCases.first(where: {
+            $0.schema[entry.name]?.later == nil && $0.schema[entry.name] != nil
+        }) {
             hint = "it belongs to \(Self.homes[home] ?? "`\(home.rawValue)`")"
         } else {
             hint = "known here: \(listing(shown(schema), "and"))"
@@ -191,7 +193,9 @@ extension ConfigurationDecoder {
     func list(_ value: Value) -> [Value]? {
         let (shape, isList, mayStandAlone) = value.shape.element
         guard isList, let items = value.node.items else {
-            if isList && mayStandAlone && !value.node.isNull { return [Value(node: value.node, path: value.path, shape: shape)] }
+            if isList && mayStandAlone && !value.node.isNull {
+                return [Value(node: value.node, path: value.path, shape: shape)]
+            }
             expected(value)
             return nil
         }

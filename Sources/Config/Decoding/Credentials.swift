@@ -40,7 +40,8 @@ extension ConfigurationDecoder {
                 more.key, joined(value.path, more.name),
                 "a credential has one kind, and `\(kinds[0].name)` is given on line \(kinds[0].key.location.line)")
         }
-        let kind = fields["bearer"].flatMap(bearer) ?? fields.fields("basic").flatMap(basic)
+        let kind =
+            fields["bearer"].flatMap(bearer) ?? fields.fields("basic").flatMap(basic)
             ?? fields.fields("header").flatMap(header)
         let hosts = fields.list("hosts").compactMap { destination($0, takesPort: true) }
         if let list = fields["hosts"] {

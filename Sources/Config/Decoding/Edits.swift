@@ -87,7 +87,9 @@ extension ConfigurationDecoder {
             let text = token(name)
             guard let template = template(value, .request), let text else { continue }
             // RFC 6265 section 4.1.1: what would end the pair.
-            if let resolved = resolvedBytes(value, in: .secret), resolved.contains(where: { $0 == 0x3b || $0 == 0x22 || $0 == 0x2c }) {
+            if let resolved = resolvedBytes(value, in: .secret),
+                resolved.contains(where: { $0 == 0x3b || $0 == 0x22 || $0 == 0x2c })
+            {
                 fail(value, "a cookie's value has no `;`, `,` and `\"`", hint: "encode it")
                 continue
             }

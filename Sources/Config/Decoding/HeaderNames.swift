@@ -21,7 +21,8 @@ extension ConfigurationDecoder {
         guard text.hasSuffix("*") else { return headerName(value, for: .remove, isRequest: isRequest) }
         let prefix = text.dropLast()
         guard isToken(prefix), !prefix.contains("*"), text.utf8.count <= 256 else {
-            expected(value, hint: text == "*" ? "name what is to be removed" : "`*` stands at the end, behind a name's beginning")
+            expected(
+                value, hint: text == "*" ? "name what is to be removed" : "`*` stands at the end, behind a name's beginning")
             return nil
         }
         return text

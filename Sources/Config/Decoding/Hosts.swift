@@ -45,7 +45,9 @@ extension ConfigurationDecoder {
                 }
                 return .inherited(descriptor: Int32(number))
             }
-            if let port = decimal(text[...]) { throw SyntaxProblem("write `:\(port)` for all addresses, or `127.0.0.1:\(port)`") }
+            if let port = decimal(text[...]) {
+                throw SyntaxProblem("write `:\(port)` for all addresses, or `127.0.0.1:\(port)`")
+            }
             if text.contains("://") { throw SyntaxProblem("write an address without scheme") }
             if text.hasPrefix(":") && !text.hasPrefix("::") || text.hasPrefix("*:") {
                 return .tcp(host: "", port: try HostSyntax.port(text.drop { $0 == "*" }.dropFirst()))
@@ -101,7 +103,7 @@ extension ConfigurationDecoder {
             let lowered = text.lowercased()
             if lowered.hasPrefix("https://") {
                 throw SyntaxProblem("`https` upstreams are not in this version", hint: "TLS comes later", isWhole: true)
-             }
+            }
             guard lowered.hasPrefix("http://") else {
                 if text.contains("://") { throw SyntaxProblem("the scheme must be `http`") }
                 if text == "demo" { throw SyntaxProblem("`demo` stands alone, as `upstream: demo`") }
@@ -109,10 +111,13 @@ extension ConfigurationDecoder {
                 throw SyntaxProblem("did you mean `http://\(quoted(text))`?")
             }
             let rest = text.dropFirst(7)
-            if rest.contains("?") || rest.contains("#") { throw SyntaxProblem("an upstream's URL has no query and no fragment", isWhole: true) }
+            if rest.contains("?") || rest.contains("#") {
+                throw SyntaxProblem("an upstream's URL has no query and no fragment", isWhole: true)
+            }
             let authority = rest.prefix { $0 != "/" }
             if authority.contains("@") {
-                throw SyntaxProblem("user and password can not stand in a URL", hint: "use `credentials` with `basic`", isWhole: true)
+                throw SyntaxProblem(
+                    "user and password can not stand in a URL", hint: "use `credentials` with `basic`", isWhole: true)
             }
             let parsed = try HostSyntax.hostAndPort(authority)
             if parsed.port == 0 { throw SyntaxProblem("nothing can be reached at port 0") }
@@ -154,7 +159,9 @@ extension ConfigurationDecoder {
     /// `api.example.com`, `*.example.org`, `*`, and a port where one may stand.
     func destination(_ value: Value, takesPort: Bool) -> DestinationPattern? {
         parsed(value) { (text) throws(SyntaxProblem) -> DestinationPattern in
-            if text.contains("://") || text.contains("/") { throw SyntaxProblem("write the host alone, without scheme and path") }
+            if text.contains("://") || text.contains("/") {
+                throw SyntaxProblem("write the host alone, without scheme and path")
+            }
             if text == "*" { return DestinationPattern(host: .any, port: nil) }
             let isWild = text.hasPrefix("*.")
             if !isWild && text.contains("*") || isWild && text.dropFirst(2).contains("*") {

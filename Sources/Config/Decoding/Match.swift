@@ -33,7 +33,8 @@ extension ConfigurationDecoder {
     private func glob(_ value: Value) -> String? {
         guard let text = text(value) else { return nil }
         guard text.hasPrefix("/") else {
-            expected(value, hint: text.hasPrefix("**") || text.hasPrefix("*") ? "write `/\(quoted(text))`" : "it begins with `/`")
+            expected(
+                value, hint: text.hasPrefix("**") || text.hasPrefix("*") ? "write `/\(quoted(text))`" : "it begins with `/`")
             return nil
         }
         if text.contains("***") {
@@ -55,7 +56,8 @@ extension ConfigurationDecoder {
         }
         let isOpen = [".*", ".+", "$", "\\z"].contains { pattern.contains($0) }
         if !isOpen {
-            warn(value, "the whole path must match: without `.*` at its end this matches no longer path",
+            warn(
+                value, "the whole path must match: without `.*` at its end this matches no longer path",
                 hint: "end it in `.*`, or in `$` if that is what you mean")
         }
         return pattern
@@ -67,7 +69,9 @@ extension ConfigurationDecoder {
             _ = try BytePattern(text)
             return text
         } catch {
-            fail(value, "not a regular expression: \(quoted(error.message))", hint: "the syntax is RE2's, without back-references")
+            fail(
+                value, "not a regular expression: \(quoted(error.message))",
+                hint: "the syntax is RE2's, without back-references")
             return nil
         }
     }

@@ -98,7 +98,9 @@ extension ConfigurationDecoder {
         for (index, place) in zip(rule.definition.credentials, rule.credentialPlaces) {
             guard let credential = credentials.entries[index].definition else { continue }
             if let first = writers.updateValue(credential.name, forKey: foldedName(credential.fieldName)) {
-                fail(place, "`\(first)` and `\(credential.name)` both write `\(credential.fieldName)`", hint: "keep one of the two")
+                fail(
+                    place, "`\(first)` and `\(credential.name)` both write `\(credential.fieldName)`",
+                    hint: "keep one of the two")
             }
         }
     }

@@ -76,7 +76,8 @@ struct Substitution {
     private static func reference(at start: Int, in characters: [Unicode.Scalar]) throws(Problem) -> Reference {
         guard let end = characters[start...].firstIndex(of: "}") else {
             throw Problem(
-                message: "`${` is not closed", hint: "write `${env:NAME}`, or `$${` for the text `${`", offset: start, length: 2)
+                message: "`${` is not closed", hint: "write `${env:NAME}`, or `$${` for the text `${`", offset: start, length: 2
+            )
         }
         let inner = string(characters[(start + 2)..<end])
         let text = string(characters[start...end])
@@ -110,7 +111,8 @@ struct Substitution {
         guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
         return name.utf8.allSatisfy {
             switch $0 {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "_"):
                 true
             default: false

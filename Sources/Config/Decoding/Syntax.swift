@@ -3,7 +3,8 @@ internal import Policy
 /// RFC 9110 section 5.6.2.
 func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
     case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"),
         UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
         UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
@@ -53,7 +54,9 @@ enum HostSyntax {
     /// `host`, `host:port`, `[v6]`, `[v6]:port`.
     static func hostAndPort(_ text: Substring) throws(SyntaxProblem) -> HostAndPort {
         if text.hasPrefix("[") {
-            guard let end = text.firstIndex(of: "]") else { throw SyntaxProblem("the bracket of an IPv6 address is not closed") }
+            guard let end = text.firstIndex(of: "]") else {
+                throw SyntaxProblem("the bracket of an IPv6 address is not closed")
+            }
             let literal = text[text.index(after: text.startIndex)..<end]
             guard literal.contains(":"), IPAddress.parse(String(literal)) != nil else {
                 throw SyntaxProblem("`\(quoted(String(literal)))` is not an IPv6 address")
@@ -95,10 +98,13 @@ enum HostSyntax {
         }
         let lowered = text.lowercased()
         let labels = lowered.split(separator: ".", omittingEmptySubsequences: false)
-        let isName = lowered.utf8.count <= 253
+        let isName =
+            lowered.utf8.count <= 253
             && labels.allSatisfy { label in
                 (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
-                    && label.utf8.allSatisfy { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a || $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2d || $0 == 0x5f }
+                    && label.utf8.allSatisfy {
+                        $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a || $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2d || $0 == 0x5f
+                    }
             }
         guard isName else { throw SyntaxProblem("`\(shown)` is not a host name") }
         // What some resolvers would read as a number is an address only in the one usual form.

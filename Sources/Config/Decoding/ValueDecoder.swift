@@ -63,7 +63,9 @@ extension ConfigurationDecoder {
             fail(value, "the secret is empty")
             return nil
         }
-        if segments.count == 1, case .reference(let reference) = segments[0] { return secrets.add(origin(of: reference), bytes) }
+        if segments.count == 1, case .reference(let reference) = segments[0] {
+            return secrets.add(origin(of: reference), bytes)
+        }
         return secrets.add(.literal, bytes)
     }
 
@@ -193,7 +195,8 @@ extension ConfigurationDecoder {
 
     /// `Bearer `, `Token `: what may be shown next to a secret.
     private func isSchemeName(_ text: String) -> Bool {
-        text.hasSuffix(" ") && text.utf8.count <= 24 && text.utf8.dropLast().allSatisfy { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a }
+        text.hasSuffix(" ") && text.utf8.count <= 24
+            && text.utf8.dropLast().allSatisfy { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a }
     }
 
     func illegalByte(_ bytes: [UInt8]) -> String? {

@@ -8,11 +8,15 @@ extension ConfigurationSchema {
 
     /// The keys of a rule that may also stand at the top of a file without `rules`.
     static let ruleKeys = [
-        KeySchema("request", .object(.requestEdits), "Edits of the request: remove, rename, set, append, default, in this order."),
+        KeySchema(
+            "request", .object(.requestEdits), "Edits of the request: remove, rename, set, append, default, in this order."),
         KeySchema("credential", .oneOrMore(.text(.name)), "Credentials to inject, after all edits."),
-        KeySchema("on_missing", .words("fail", "pass"), default: "fail", "When a credential's value can not be had: 503, or go without."),
+        KeySchema(
+            "on_missing", .words("fail", "pass"), default: "fail",
+            "When a credential's value can not be had: 503, or go without."),
         KeySchema("proxy", .object(.proxy), "Action: pass the request on to an upstream."),
-        KeySchema("block", .either([.words("true"), .object(.block)]), "Action: an empty answer of the type that the URL asks for."),
+        KeySchema(
+            "block", .either([.words("true"), .object(.block)]), "Action: an empty answer of the type that the URL asks for."),
         KeySchema("respond", .object(.respond), "Action: a fixed answer."),
         KeySchema("redirect", .object(.redirect), "Action: send the client elsewhere."),
         KeySchema("response", .object(.responseEdits), "Edits of the response; no secret may stand here."),
@@ -28,17 +32,21 @@ extension ConfigurationSchema {
     static let match = ObjectSchema(
         "Which requests; every key must hold, a list holds when one entry does.",
         [
-            KeySchema("host", .oneOrMore(.text(.host)), "The host; `*.example.org` is any depth below, not example.org itself."),
+            KeySchema(
+                "host", .oneOrMore(.text(.host)), "The host; `*.example.org` is any depth below, not example.org itself."),
             KeySchema("path", .oneOrMore(.text(.glob)), "The canonical path: `*` within a segment, `**` across segments."),
             KeySchema("path_regex", .oneOrMore(.text(.regex)), "The whole canonical path must match."),
             KeySchema("extension", .oneOrMore(.text(.extensionName)), "Of the path's last segment, any case."),
             KeySchema("method", .oneOrMore(.text(.method)), "The method."),
             KeySchema("scheme", .oneOrMore(.words("http", "https")), "What the client used."),
-            KeySchema("header", .map(names: .headerName, fieldValue), "Headers: a text, true (present), false (absent), glob or regex."),
+            KeySchema(
+                "header", .map(names: .headerName, fieldValue),
+                "Headers: a text, true (present), false (absent), glob or regex."),
             KeySchema("query", .map(names: .name, fieldValue), "Query parameters, likewise."),
             KeySchema("cookie", .map(names: .name, fieldValue), "Cookies, likewise."),
             KeySchema("client_ip", .oneOrMore(.text(.range)), "The client's address."),
-            KeySchema("url_list", .oneOrMore(.either([.text(.file), .object(.urlList)])), "A file with one URL pattern a line."),
+            KeySchema(
+                "url_list", .oneOrMore(.either([.text(.file), .object(.urlList)])), "A file with one URL pattern a line."),
             KeySchema("not", .oneOrMore(.object(.match)), "None of these may hold."),
         ])
 
@@ -124,7 +132,8 @@ extension ConfigurationSchema {
             KeySchema("follow", .words("same_origin", "listed", "any"), default: "same_origin", required: true, "Where to."),
             KeySchema("hosts", .oneOrMore(.text(.destination)), "The hosts that `follow: listed` means."),
             KeySchema("max", .integer(1...50), default: "10", "Hops of one request."),
-            KeySchema("body_buffer", .size(0...64 << 20), default: "1MiB", "The largest content that is kept to be sent again."),
+            KeySchema(
+                "body_buffer", .size(0...64 << 20), default: "1MiB", "The largest content that is kept to be sent again."),
         ])
 
     static let block = ObjectSchema(

@@ -42,16 +42,21 @@ package enum ConfigurationSchema {
                 "The peers whose Forwarded and X-Forwarded-* fields are believed."),
             KeySchema(
                 "upstream", .either([.text(.url), .object(.upstream)]),
-                "Where requests go; short for `upstreams: {default: ...}`. `demo` is the built-in origin that shows the request."),
-            KeySchema("upstreams", .map(names: .name, .either([.text(.url), .object(.upstream)])), "Where requests go, by name."),
+                "Where requests go; short for `upstreams: {default: ...}`. `demo` is the built-in origin that shows the request."
+            ),
+            KeySchema(
+                "upstreams", .map(names: .name, .either([.text(.url), .object(.upstream)])), "Where requests go, by name."),
             KeySchema("credentials", .map(names: .name, .object(.credential)), "What rules inject, by name."),
             .later("authenticators", "client authentication", harmless: ["{}"]),
-            KeySchema("rules", .list(.object(.rule)), "What is done with which request; the first match with an action decides."),
+            KeySchema(
+                "rules", .list(.object(.rule)), "What is done with which request; the first match with an action decides."),
         ] + ruleKeys + [
             KeySchema("limits", .object(.limits), "Bounds on what clients may send."),
             KeySchema("timeouts", .object(.timeouts), "How long the client's side may take."),
             KeySchema("canonical", .object(.canonical), "How a request is brought into its one reading."),
-            KeySchema("workers", .either([.words("auto"), .integer(1...1024)]), default: "auto", "Event-loop threads; auto: one per core."),
+            KeySchema(
+                "workers", .either([.words("auto"), .integer(1...1024)]), default: "auto",
+                "Event-loop threads; auto: one per core."),
             KeySchema(
                 "instance", .either([.words("auto"), .text(.token)]), default: "auto",
                 "The pseudonym in Via and CDN-Loop; auto: random per process."),
@@ -84,7 +89,8 @@ package enum ConfigurationSchema {
             KeySchema(
                 "protocol",
                 .word([
-                    Word(name: "auto"), Word(name: "http/1.1"), Word(name: "h2", later: "HTTP/2"), Word(name: "h2c", later: "HTTP/2"),
+                    Word(name: "auto"), Word(name: "http/1.1"), Word(name: "h2", later: "HTTP/2"),
+                    Word(name: "h2c", later: "HTTP/2"),
                 ]), default: "auto", "What is spoken to the servers."),
             KeySchema("timeouts", .object(.upstreamTimeouts), "How long the servers may take."),
             KeySchema("pool", .object(.pool), "Bounds on the connections to the servers, per worker."),
@@ -169,7 +175,8 @@ package enum ConfigurationSchema {
         [
             KeySchema("encoded_slash", .words("keep", "reject"), default: "keep", "What becomes of `%2F` in a path."),
             KeySchema("merge_slashes", .boolean, default: "true", "Whether `//` in a path becomes `/`."),
-            KeySchema("dot_segments", .words("resolve", "reject"), default: "resolve", "What becomes of `.` and `..` in a path."),
+            KeySchema(
+                "dot_segments", .words("resolve", "reject"), default: "resolve", "What becomes of `.` and `..` in a path."),
             KeySchema(
                 "header_names", .words("strict", "any"), default: "strict",
                 "strict: a client's header name with anything but letters, digits and `-` is dropped."),

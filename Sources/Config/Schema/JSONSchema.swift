@@ -65,7 +65,8 @@ extension ConfigurationSchema {
     private static func text(_ form: TextForm) -> [(String, JSON)] {
         switch form {
         // A plain number or Boolean is its source text.
-        case .any, .value, .headerValue, .secret, .mode, .name, .token, .extensionName: return [("$ref", .text("#/$defs/scalar"))]
+        case .any, .value, .headerValue, .secret, .mode, .name, .token, .extensionName:
+            return [("$ref", .text("#/$defs/scalar"))]
         default:
             guard let pattern = form.pattern else { return [("type", .text("string"))] }
             return [("type", .text("string")), ("pattern", .text(pattern))]

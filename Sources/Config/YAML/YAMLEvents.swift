@@ -101,7 +101,8 @@ final class YAMLEvents {
         let context = unsafe state.context.map { unsafe String(cString: $0) }
         if unsafe state.error == YAML_READER_ERROR {
             let place = place(ofByte: unsafe state.problem_offset)
-            return YAMLProblem(problem: problem, context: nil, line: place.line, column: place.column, contextLine: 0, contextColumn: 0)
+            return YAMLProblem(
+                problem: problem, context: nil, line: place.line, column: place.column, contextLine: 0, contextColumn: 0)
         }
         let mark = unsafe state.problem_mark
         let start = unsafe state.context_mark

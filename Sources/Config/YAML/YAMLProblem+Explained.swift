@@ -41,7 +41,9 @@ extension YAMLProblem {
         case "did not find expected ',' or ']'":
             return ("a list in brackets is not closed, or lacks a `,`", end)
         case "did not find expected ',' or '}'":
-            return ("a mapping in braces is not closed, or lacks a `,`", end ?? "put a value that holds `{`, `}` or `,` in quotes")
+            return (
+                "a mapping in braces is not closed, or lacks a `,`", end ?? "put a value that holds `{`, `}` or `,` in quotes"
+            )
         case "found unknown escape character":
             return ("an unknown escape in a text in double quotes", "write `\\\\` for a backslash, or use single quotes")
         case "found undefined tag handle", "did not find expected tag URI":

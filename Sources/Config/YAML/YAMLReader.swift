@@ -34,7 +34,8 @@ struct YAMLReader {
             case .documentStart:
                 documents += 1
                 guard documents == 1 else {
-                    throw error(event, "", "a second document begins here", hint: "a configuration is one document; remove the `---`")
+                    throw error(
+                        event, "", "a second document begins here", hint: "a configuration is one document; remove the `---`")
                 }
                 let node = try node(try next(), path: "", depth: 0)
                 if !node.isNull { root = node }

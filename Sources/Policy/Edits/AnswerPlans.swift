@@ -73,13 +73,15 @@ package final class PathPlan {
         for index in 1...path.count {
             if index < path.count && path[index] != UInt8(ascii: "/") {
                 let byte = path[index]
-                let isBad = byte <= 0x20 || byte >= 0x7f || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+                let isBad =
+                    byte <= 0x20 || byte >= 0x7f || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
                     || byte == UInt8(ascii: "\\")
                 if isBad { return false }
                 continue
             }
             let length = index - segment - 1
-            let isDots = (length == 1 || length == 2) && path[index - 1] == UInt8(ascii: ".")
+            let isDots =
+                (length == 1 || length == 2) && path[index - 1] == UInt8(ascii: ".")
                 && path[segment + 1] == UInt8(ascii: ".")
             if isDots { return false }
             segment = index

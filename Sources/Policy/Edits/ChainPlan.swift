@@ -73,7 +73,8 @@ package final class ChainPlan {
             for index in rule.credentials where definitions.indices.contains(index) {
                 compiled.append(
                     CompiledCredential(
-                        definitions[index], ruleName: rule.name, actionRuleName: actionRuleName, onMissing: rule.onMissing))
+                        definitions[index], ruleName: rule.name, actionRuleName: actionRuleName,
+                        onMissing: rule.onMissing))
             }
         }
         for (index, credential) in compiled.enumerated() {
@@ -92,6 +93,8 @@ package final class ChainPlan {
 extension EditPlan {
     /// A line of Authorization or Cookie is among those that rules write.
     var writesAuthorization: Bool {
-        entries.contains { $0.isLive && ($0.folded == Array("authorization".utf8) || $0.folded == Array("cookie".utf8)) }
+        entries.contains {
+            $0.isLive && ($0.folded == Array("authorization".utf8) || $0.folded == Array("cookie".utf8))
+        }
     }
 }

@@ -2,7 +2,7 @@ package import HTTP
 
 /// The cookie edits of a chain, merged: which of the client's cookies stay, and which are written anew.
 ///
-/// Whoever writes the Cookie line asks ``admits(_:)`` for each of the client's cookies and lets ``writeSets(_:separator:into:)``
+/// Whoever writes the Cookie line asks ``admits(_:)`` of each client cookie and lets ``writeSets(_:separator:into:)``
 /// append the rest (RFC 6265 section 4.2.1).
 package final class CompiledCookieEdits {
     /// A cookie stays when every list has it.
@@ -27,9 +27,7 @@ package final class CompiledCookieEdits {
                 removed.append(name)
                 sets.removeAll { $0.name == name }
                 sets.append(
-                    BoundValue(
-                        name: name, template: CompiledTemplate(edit.value, ruleName: actionRuleName),
-                        ruleName: rule.name, onMissing: rule.onMissing))
+                    BoundValue(edit, ruleName: rule.name, actionRuleName: actionRuleName, onMissing: rule.onMissing))
             }
         }
     }

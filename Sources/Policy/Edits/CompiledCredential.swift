@@ -16,7 +16,10 @@ final class CompiledCredential {
     private var state = PlanEntry.State.unavailable
     private var scratch = ByteBuffer(capacity: 64)
 
-    init(_ definition: CredentialDefinition, ruleName: String, actionRuleName: String, onMissing: RuleDefinition.OnMissing) {
+    init(
+        _ definition: CredentialDefinition, ruleName: String, actionRuleName: String,
+        onMissing: RuleDefinition.OnMissing
+    ) {
         self.definition = definition
         self.ruleName = ruleName
         self.onMissing = onMissing

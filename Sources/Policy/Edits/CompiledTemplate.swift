@@ -1,7 +1,7 @@
 internal import HTTP
 
 /// A ``ValueTemplate`` whose variables no longer need strings; `{rule.name}` has become text.
-struct CompiledTemplate {
+final class CompiledTemplate {
     enum Part {
         case literal([UInt8])
         case secret(SecretID)
@@ -32,15 +32,17 @@ struct CompiledTemplate {
     let isSoleVariable: Bool
 
     init(_ template: ValueTemplate, ruleName: String) {
-        parts = template.parts.map { CompiledTemplate.compiled($0, ruleName) }
+        let parts = template.parts.map { CompiledTemplate.compiled($0, ruleName) }
+        self.parts = parts
         display = template.display
         isSecret = template.isSecret
-        isConstant = parts.allSatisfy { part in
+        let isConstant = parts.allSatisfy { part in
             switch part {
             case .literal, .secret: true
             case .variable, .header, .cookie: false
             }
         }
+        self.isConstant = isConstant
         holdsSecrets = parts.contains { if case .secret = $0 { true } else { false } }
         isSoleVariable = parts.count == 1 && !isConstant
     }
@@ -67,7 +69,8 @@ struct CompiledTemplate {
         case .requestCookie(let name): .cookie(name: Array(name.utf8))
         case .clientIP: .variable(.clientIP)
         case .clientPort: .variable(.clientPort)
-        case .clientUser, .clientGroups, .clientClaim, .clientCertificateSubject, .clientCertificateSAN: .variable(.absent)
+        case .clientUser, .clientGroups, .clientClaim, .clientCertificateSubject, .clientCertificateSAN:
+            .variable(.absent)
         case .upstreamHost: .variable(.upstreamHost)
         case .ruleName: .literal(Array(ruleName.utf8))
         case .timeUnix: .variable(.timeUnix)

@@ -177,11 +177,12 @@ extension EditPlan {
     }
 
     private func isAuthorityByte(_ byte: UInt8) -> Bool {
-        RuleBytes.isUnreserved(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
+        RuleBytes.isUnreserved(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "[")
+            || byte == UInt8(ascii: "]")
     }
 
     /// Nothing is changed by this plan.
     package var isEmpty: Bool {
-        merger.records.isEmpty && merger.globs.isEmpty && managed.table.names.isEmpty && credentials.isEmpty
+        merger.records.isEmpty && merger.globs.isEmpty && managed.table.count == 0 && credentials.isEmpty
     }
 }

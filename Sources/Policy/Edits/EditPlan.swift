@@ -8,7 +8,10 @@ package import HTTP
 /// Constant lines are kept as blocks of bytes: one that anybody may see, one that holds secrets and goes to the upstream's own
 /// origin only, and one for each credential. A block is wiped and built anew when a secret has changed.
 package final class EditPlan {
-    package enum Admission: Equatable { case keep, drop, rename(to: Int) }
+    package enum Admission: Equatable {
+        case keep, drop
+        case rename(to: Int)
+    }
 
     /// What `admit` needs of a ``LineOutcome``.
     struct Verdict {
@@ -106,8 +109,9 @@ package final class EditPlan {
     /// Says what becomes of one line, and remembers it for the sake of defaults.
     package func admit(_ name: Span<UInt8>, id: FieldID) -> Admission {
         guard filter.mayContain(name) else { return .keep }
-        if managed.removes(name) { return .drop }
-        let number = merger.table.find(name)
+        let hash = NameFold.hash(name)
+        if managed.removes(name, hash: hash) { return .drop }
+        let number = merger.table.find(name, hash: hash)
         if number < 0 { return isRemovedByPattern(name) ? .drop : .keep }
         let verdict = verdict(number, name)
         for index in verdict.defaults {
@@ -120,8 +124,9 @@ package final class EditPlan {
     /// The same filter for a trailer field; what a header would be renamed to has no place there.
     package func admitTrailer(_ name: Span<UInt8>, id: FieldID) -> Bool {
         guard filter.mayContain(name) else { return true }
-        if managed.removes(name) { return false }
-        let number = merger.table.find(name)
+        let hash = NameFold.hash(name)
+        if managed.removes(name, hash: hash) { return false }
+        let number = merger.table.find(name, hash: hash)
         if number < 0 { return !isRemovedByPattern(name) }
         return verdict(number, name).admission == .keep
     }

@@ -42,18 +42,19 @@ final class ManagedNames {
         }
     }
 
-    func removes(_ name: Span<UInt8>) -> Bool { entry(removing: name) >= 0 }
+    func removes(_ name: Span<UInt8>, hash: UInt64) -> Bool { entry(removing: name, hash) >= 0 }
 
     /// Why a client's line of this name goes, for a person; nil: it stays.
     func reason(forRemoving name: Span<UInt8>) -> String? {
-        let number = entry(removing: name)
+        let number = entry(removing: name, NameFold.hash(name))
         if number < 0 { return nil }
         let entry = entries[number]
-        return entry.spelling == nil ? "managed: \(entry.reason)" : "another spelling of a managed name: \(entry.reason)"
+        return entry.spelling == nil
+            ? "managed: \(entry.reason)" : "another spelling of a managed name: \(entry.reason)"
     }
 
-    private func entry(removing name: Span<UInt8>) -> Int {
-        let number = table.find(name)
+    private func entry(removing name: Span<UInt8>, _ hash: UInt64) -> Int {
+        let number = table.find(name, hash: hash)
         if number < 0 { return -1 }
         guard let spelling = entries[number].spelling else { return number }
         return RuleBytes.equal(name, ignoringCase: spelling) ? -1 : number
@@ -63,7 +64,8 @@ final class ManagedNames {
 /// Names whose lines are written by the proxy alone.
 package enum FieldNames {
     private static let reserved: Set<String> = [
-        "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "proxy-connection",
+        "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
+        "proxy-connection",
         "http2-settings",
     ]
 

@@ -45,7 +45,9 @@ extension EditPlan {
             let name = request.head.bytes.span(line.name)
             if request.isDropped(index) {
                 description.removed.append(
-                    .init(name: RuleBytes.text(name), reason: "ends at the proxy: hop-by-hop, forwarded or not a strict name"))
+                    .init(
+                        name: RuleBytes.text(name),
+                        reason: "ends at the proxy: hop-by-hop, forwarded or not a strict name"))
                 continue
             }
             let value = RuleBytes.text(request.head.bytes.span(line.value))
@@ -87,17 +89,20 @@ extension EditPlan {
             let isReplaced = credential.replacedBy.contains { sentCredentials[$0] }
             if sentCredentials[index] && !isReplaced {
                 description.lines.append(
-                    .init(name: name, value: credential.display, provenance: "credential \(credential.definition.name)"))
+                    .init(name: name, value: credential.display, provenance: "credential \(credential.definition.name)")
+                )
             } else {
                 let reason = isReplaced ? "a later credential takes its place" : "not permitted there, or not available"
-                description.withheld.append(.init(name: name, reason: "credential \(credential.definition.name): \(reason)"))
+                description.withheld.append(
+                    .init(name: name, reason: "credential \(credential.definition.name): \(reason)"))
             }
         }
     }
 
     private func describeEntries(_ context: SendContext, into description: inout PlanDescription) {
         let buffer = ByteBuffer(capacity: 256)
-        for index in entries.indices where index == hostEntry || entries[index].placement == .block || singles.contains(index) {
+        for index in entries.indices
+        where index == hostEntry || entries[index].placement == .block || singles.contains(index) {
             let entry = entries[index]
             let name = String(decoding: entry.name, as: UTF8.self)
             let provenance = "rule \(entry.ruleName) \(entry.verb.rawValue)"

@@ -63,4 +63,3 @@ struct NameRecord {
     var spellings: [(lowered: [UInt8], outcome: LineOutcome)] = []
     var others = LineOutcome()
 }
-

@@ -126,7 +126,8 @@ struct PlanMerger {
             let isBound = entries[group[0]].isBound
             let isSimple = group.allSatisfy { index in
                 let entry = entries[index]
-                return entry.template.isConstant && entry.verb != .default && !entry.isBlocker && entry.replacedBy.isEmpty
+                return entry.template.isConstant && entry.verb != .default && !entry.isBlocker
+                    && entry.replacedBy.isEmpty
                     && entry.isBound == isBound
             }
             if isSimple { for index in group { entries[index].placement = .block } }
@@ -138,14 +139,14 @@ struct PlanMerger {
     private mutating func recordOutcomes() {
         let names = steps.flatMap(\.names) + credentialNames.map(\.name)
         for name in names { table.insert(Array(name.utf8)) }
-        records = table.names.map { _ in NameRecord() }
+        records = (0..<table.count).map { _ in NameRecord() }
         for name in names {
             let lowered = RuleBytes.lowered(name)
             let number = table.find(lowered.span)
             if number < 0 || records[number].spellings.contains(where: { $0.lowered == lowered }) { continue }
             records[number].spellings.append((lowered, outcome(of: lowered, canBeRenamed: true)))
         }
-        for number in records.indices { records[number].others = outcome(of: table.names[number], canBeRenamed: false) }
+        for number in records.indices { records[number].others = outcome(of: table.name(number), canBeRenamed: false) }
     }
 
     /// Walks one line through all steps. A spelling that no edit mentions is never renamed; all else goes by the fold.

@@ -1,11 +1,21 @@
 package import HTTP
 
 /// A value that a query parameter or cookie is given, with what decides whether it may be sent.
-struct BoundValue {
+final class BoundValue {
     let name: [UInt8]
     let template: CompiledTemplate
     let ruleName: String
     let onMissing: RuleDefinition.OnMissing
+
+    init(
+        _ edit: (name: String, value: ValueTemplate), ruleName: String, actionRuleName: String,
+        onMissing: RuleDefinition.OnMissing
+    ) {
+        name = Array(edit.name.utf8)
+        template = CompiledTemplate(edit.value, ruleName: actionRuleName)
+        self.ruleName = ruleName
+        self.onMissing = onMissing
+    }
 
     var isBound: Bool { template.isSecret || template.holdsSecrets }
 
@@ -14,6 +24,10 @@ struct BoundValue {
         if isBound && !context.isUpstreamOrigin {
             context.withheld += 1
             return false
+        }
+        if isBound && context.isDescribing {
+            out.append(text: template.display)
+            return true
         }
         switch TemplateWriter.write(template, context, secrets, into: out) {
         case .written: return true
@@ -49,9 +63,7 @@ package final class QueryEdits {
             for name in rule.query.remove { decide(Array(name.utf8), value: -1) }
             for edit in rule.query.set {
                 values.append(
-                    BoundValue(
-                        name: Array(edit.name.utf8), template: CompiledTemplate(edit.value, ruleName: actionRuleName),
-                        ruleName: rule.name, onMissing: rule.onMissing))
+                    BoundValue(edit, ruleName: rule.name, actionRuleName: actionRuleName, onMissing: rule.onMissing))
                 decide(Array(edit.name.utf8), value: values.count - 1)
             }
         }
@@ -110,7 +122,7 @@ package final class QueryEdits {
         let name = values[value].name
         escape(name.span, into: out)
         out.append(UInt8(ascii: "="))
-        escape(raw.span, into: out)
+        if context.isDescribing && values[value].isBound { out.append(raw.span) } else { escape(raw.span, into: out) }
         if values[value].template.holdsSecrets { raw.wipe() }
         return true
     }

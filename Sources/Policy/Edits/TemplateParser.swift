@@ -14,7 +14,8 @@ package struct TemplateError: Error, Sendable, Equatable {
         switch kind {
         case .unterminated: "a { without its }; write {{ for a literal brace"
         case .unknown(let name, let nearest):
-            "unknown variable {\(name)}" + (nearest.map { ", did you mean {\($0)}?" } ?? "; write {{ for a literal brace")
+            "unknown variable {\(name)}"
+                + (nearest.map { ", did you mean {\($0)}?" } ?? "; write {{ for a literal brace")
         case .missingName(let variable): "{\(variable)} needs a name at its end"
         case .badName(let name): "\"\(name)\" can not be a name here"
         }
@@ -59,7 +60,8 @@ package enum TemplateParser {
             }
             if !text.isEmpty { parts.append(.literal(text)) }
             text.removeAll()
-            parts.append(.variable(try variable(String(decoding: bytes[(index + 1)..<close], as: UTF8.self), at: index)))
+            parts.append(
+                .variable(try variable(String(decoding: bytes[(index + 1)..<close], as: UTF8.self), at: index)))
             index = close + 1
         }
         if !text.isEmpty { parts.append(.literal(text)) }

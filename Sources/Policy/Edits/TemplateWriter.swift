@@ -61,15 +61,17 @@ enum TemplateWriter {
         switch template.parts[0] {
         case .literal, .secret: return false
         case .header(let name):
+            if isLeftBehind(name, context) { return true }
             return !RuleFields.isHost(name.span) && RuleFields.firstLine(name.span, request, from: 0) < 0
-        case .cookie(let name): return !findCookie(name.span, request, into: nil)
+        case .cookie(let name): return context.leavesCredentialsBehind || !findCookie(name.span, request, into: nil)
         case .variable(let source):
             switch source {
             case .absent: return true
             case .query: return request.target.count <= request.pathLength
             case .clientIP: return request.clientAddress == nil
             case .clientPort: return !knowsClientPort(context)
-            case .method, .scheme, .host, .authority, .path, .target, .id, .upstreamHost, .timeUnix, .timeRFC3339, .uuid:
+            case .method, .scheme, .host, .authority, .path, .target, .id, .upstreamHost, .timeUnix, .timeRFC3339,
+                .uuid:
                 return false
             }
         }
@@ -79,13 +81,16 @@ enum TemplateWriter {
     private static func append(_ part: CompiledTemplate.Part, _ context: SendContext, into out: ByteBuffer) -> Bool {
         switch part {
         case .literal, .secret: return true
-        case .header(let name): return appendHeader(name.span, context.request, into: out)
-        case .cookie(let name): return findCookie(name.span, context.request, into: out)
+        case .header(let name):
+            return !isLeftBehind(name, context) && appendHeader(name.span, context.request, into: out)
+        case .cookie(let name):
+            return !context.leavesCredentialsBehind && findCookie(name.span, context.request, into: out)
         case .variable(let source): return append(source, context, into: out)
         }
     }
 
-    private static func append(_ source: CompiledTemplate.Source, _ context: SendContext, into out: ByteBuffer) -> Bool {
+    private static func append(_ source: CompiledTemplate.Source, _ context: SendContext, into out: ByteBuffer) -> Bool
+    {
         let request = context.request
         switch source {
         case .method: out.append(request.methodName)
@@ -111,6 +116,15 @@ enum TemplateWriter {
         case .absent: return false
         }
         return true
+    }
+
+    /// On a hop away from the upstream's origin the client's credentials stay behind, by whatever way they would go.
+    private static func isLeftBehind(_ name: [UInt8], _ context: SendContext) -> Bool {
+        guard context.leavesCredentialsBehind else { return false }
+        return switch HTTP1.fieldID(name.span) {
+        case .authorization, .cookie, .proxyAuthorization: true
+        default: false
+        }
     }
 
     /// The port of a client that a trusted proxy told us of is not the peer's.

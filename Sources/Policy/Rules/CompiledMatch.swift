@@ -4,7 +4,9 @@ internal import HTTP
 enum MatchKey: Equatable {
     case host, method, scheme, path, `extension`
     case clientIP
-    case header(Int), query(Int), cookie(Int)
+    case header(Int)
+    case query(Int)
+    case cookie(Int)
     case pathRegex
     case urlList(Int)
     case not(Int)

@@ -36,7 +36,8 @@ final class Glob {
         prefix = steps[..<first].map { UInt8(truncatingIfNeeded: $0) }
         middle = first < steps.count ? Array(steps[first...last]) : []
         suffix = first < steps.count ? steps[(last + 1)...].map { UInt8(truncatingIfNeeded: $0) } : []
-        let words = middle.count > 1 ? middle.count / 64 + 1 : 0
+        let needsPositions = middle.count > 2 || middle.count == 2 && middle[0] != Step.subtree
+        let words = needsPositions ? middle.count / 64 + 1 : 0
         active = Array(repeating: 0, count: words)
         following = active
     }

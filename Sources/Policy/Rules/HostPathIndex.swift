@@ -5,7 +5,10 @@ internal import HTTP
 /// Two keys with one hash share a bucket, which costs a needless look at a candidate and nothing else: every candidate is
 /// verified in full.
 struct FilingKey: Hashable {
-    fileprivate enum Kind: UInt8 { case host = 1, subdomains, path, prefix }
+    fileprivate enum Kind: UInt8 {
+        case host = 1
+        case subdomains, path, prefix
+    }
 
     fileprivate let kind: Kind
     fileprivate let length: Int
@@ -93,7 +96,7 @@ final class HostPathIndex {
     }
 
     /// Buckets larger than this are split by the other dimension when there is one.
-    private static let crowded = 8
+    private static let crowded: Int32 = 8
     /// An item with more pairs of host and path than this is filed by one of them alone.
     private static let maximumPairs = 64
 
@@ -114,71 +117,68 @@ final class HostPathIndex {
     private var pathHashes: [UInt64] = []
 
     init(_ filings: [Filing]) {
-        let buckets = chooseBuckets(filings)
-        var sizes: [UInt64: Int32] = [:]
-        sizes.reserveCapacity(filings.count)
-        var unfiledCount: Int32 = 0
-        for keys in buckets {
-            if keys.isEmpty { unfiledCount += 1 }
-            for key in keys { sizes[key, default: 0] += 1 }
+        var pairs: [(hash: UInt64, item: Int32)] = []
+        pairs.reserveCapacity(filings.count)
+        let crowd = HostPathIndex.crowd(filings)
+        for (item, filing) in filings.enumerated() {
+            let item = Int32(truncatingIfNeeded: item)
+            let start = pairs.count
+            file(filing, crowd) { pairs.append((hash: $0, item: item)) }
+            if pairs.count == start { postings.append(item) }
         }
-        unfiled = Cursor(next: 0, end: unfiledCount)
-        var position = unfiledCount
-        table = BucketTable(capacity: sizes.count)
-        var ends: [UInt64: Int32] = [:]
-        ends.reserveCapacity(sizes.count)
-        for (key, size) in sizes {
-            table.insert(key, start: position, end: position + size)
-            ends[key] = position
-            position += size
-        }
-        postings = Array(repeating: 0, count: Int(position))
-        var unfiledNext = 0
-        for (item, keys) in buckets.enumerated() {
-            if keys.isEmpty {
-                postings[unfiledNext] = Int32(truncatingIfNeeded: item)
-                unfiledNext += 1
+        unfiled = Cursor(next: 0, end: Int32(truncatingIfNeeded: postings.count))
+        pairs.sort { $0.hash == $1.hash ? $0.item < $1.item : $0.hash < $1.hash }
+        postings.reserveCapacity(postings.count + pairs.count)
+        table = BucketTable(capacity: pairs.count)
+        var first = 0
+        while first < pairs.count {
+            let hash = pairs[first].hash
+            let start = postings.count
+            while first < pairs.count && pairs[first].hash == hash {
+                // An item may have two keys of one hash.
+                if postings.count == start || postings[postings.count - 1] != pairs[first].item {
+                    postings.append(pairs[first].item)
+                }
+                first += 1
             }
-            for key in keys {
-                postings[Int(ends[key, default: 0])] = Int32(truncatingIfNeeded: item)
-                ends[key, default: 0] += 1
-            }
+            table.insert(
+                hash, start: Int32(truncatingIfNeeded: start), end: Int32(truncatingIfNeeded: postings.count))
         }
         cursors.reserveCapacity(32)
         hostHashes.reserveCapacity(16)
         pathHashes.reserveCapacity(32)
     }
 
-    /// The hashes of the buckets of every item; none for an item that any request may fit.
-    private func chooseBuckets(_ filings: [Filing]) -> [[UInt64]] {
-        var crowd: [UInt64: Int] = [:]
-        crowd.reserveCapacity(filings.count)
+    /// How many items have each key.
+    private static func crowd(_ filings: [Filing]) -> BucketTable {
+        var crowd = BucketTable(capacity: filings.reduce(0) { $0 + ($1.hosts?.count ?? 0) + ($1.paths?.count ?? 0) })
         for filing in filings {
-            for key in filing.hosts ?? [] { crowd[key.hash, default: 0] += 1 }
-            for key in filing.paths ?? [] { crowd[key.hash, default: 0] += 1 }
+            for key in filing.hosts ?? [] { crowd.count(key.hash) }
+            for key in filing.paths ?? [] { crowd.count(key.hash) }
         }
-        return filings.map { filing in
-            let hostCrowd = filing.hosts?.map { crowd[$0.hash, default: 0] }.max()
-            let pathCrowd = filing.paths?.map { crowd[$0.hash, default: 0] }.max()
-            switch (filing.hosts, filing.paths) {
-            case (nil, nil): return []
-            case (let hosts?, nil): return note(hosts)
-            case (nil, let paths?): return note(paths)
-            case (let hosts?, let paths?):
-                let byHost = hostCrowd ?? 0
-                let byPath = pathCrowd ?? 0
-                if min(byHost, byPath) > HostPathIndex.crowded && hosts.count * paths.count <= HostPathIndex.maximumPairs {
-                    hasPairs = true
-                    let pairs = note(hosts).flatMap { host in note(paths).map { KeyHash.combined(host, $0) } }
-                    return Array(Set(pairs))
-                }
-                return note(byHost <= byPath ? hosts : paths)
+        return crowd
+    }
+
+    /// Says the hashes of the buckets of one item; none for an item that any request may fit.
+    private func file(_ filing: Filing, _ crowd: BucketTable, into body: (UInt64) -> Void) {
+        switch (filing.hosts, filing.paths) {
+        case (nil, nil): return
+        case (let hosts?, nil): note(hosts, body)
+        case (nil, let paths?): note(paths, body)
+        case (let hosts?, let paths?):
+            let byHost = hosts.reduce(0) { max($0, crowd.find($1.hash).end) }
+            let byPath = paths.reduce(0) { max($0, crowd.find($1.hash).end) }
+            if min(byHost, byPath) > HostPathIndex.crowded && hosts.count * paths.count <= HostPathIndex.maximumPairs {
+                hasPairs = true
+                note(hosts) { host in note(paths) { body(KeyHash.combined(host, $0)) } }
+            } else {
+                note(byHost <= byPath ? hosts : paths, body)
             }
         }
     }
 
     /// Remembers which kinds and lengths of keys are looked for at all.
-    private func note(_ keys: [FilingKey]) -> [UInt64] {
+    private func note(_ keys: [FilingKey], _ body: (UInt64) -> Void) {
         for key in keys {
             switch key.kind {
             case .host: maximumHost = max(maximumHost, key.length)
@@ -190,8 +190,8 @@ final class HostPathIndex {
                 maximumPrefix = max(maximumPrefix, key.length)
                 prefixLengths |= 1 << UInt64(min(key.length, 63))
             }
+            body(key.hash)
         }
-        return Array(Set(keys.map(\.hash)))
     }
 
     /// Begins a walk over the candidates from item `start` on; a walk that is under way is forgotten.
@@ -305,6 +305,15 @@ struct BucketTable {
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot].end > 0 { slot = (slot + 1) & mask }
         slots[slot] = Bucket(hash: hash, start: start, end: end)
+    }
+
+    /// Counts one more of this hash in `end`; for tables of counts only.
+    mutating func count(_ hash: UInt64) {
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot].end > 0 && slots[slot].hash != hash { slot = (slot + 1) & mask }
+        slots[slot].hash = hash
+        slots[slot].end += 1
     }
 
     /// An empty bucket when the hash is not there.

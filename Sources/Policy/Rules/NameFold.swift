@@ -21,11 +21,6 @@ enum NameFold {
         return state ^ state >> 29
     }
 
-    static func equal(_ name: Span<UInt8>, folded other: [UInt8]) -> Bool {
-        guard name.count == other.count else { return false }
-        for index in name.indices where fold(name[index]) != other[index] { return false }
-        return true
-    }
 }
 
 /// Which lengths of names begin with which letter: says "certainly not" to most names without hashing them.
@@ -61,47 +56,75 @@ struct NameFilter {
 
 /// Folded names, numbered in the order of insertion, found by open addressing.
 struct FoldedNameTable {
-    private(set) var names: [[UInt8]] = []
+    private struct Slot {
+        var hash: UInt64
+        /// -1: the slot is free.
+        var number: Int32
+    }
+
     private(set) var filter = NameFilter()
-    private var slots: [Int32] = Array(repeating: -1, count: 8)
+    private var slots = Array(repeating: Slot(hash: 0, number: -1), count: 8)
+    /// All names, one after the other; name `n` ends at `ends[n]`.
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
 
     init() {}
+
+    var count: Int { ends.count }
+
+    /// A copy of one name, not for the request path.
+    func name(_ number: Int) -> [UInt8] { Array(bytes[start(number)..<ends[number]]) }
 
     /// The number of the name, new or not.
     @discardableResult
     mutating func insert(_ name: [UInt8]) -> Int {
         let folded = NameFold.folded(name)
-        let present = find(folded.span)
+        let hash = NameFold.hash(folded.span)
+        let present = find(folded.span, hash: hash)
         if present >= 0 { return present }
-        names.append(folded)
+        bytes += folded
+        ends.append(bytes.count)
         filter.insert(folded)
-        if names.count * 2 > slots.count {
-            slots = Array(repeating: -1, count: slots.count * 2)
-            for index in names.indices { place(index) }
-        } else {
-            place(names.count - 1)
-        }
-        return names.count - 1
+        if ends.count * 2 > slots.count { grow() }
+        place(Slot(hash: hash, number: Int32(truncatingIfNeeded: ends.count - 1)))
+        return ends.count - 1
     }
 
     /// -1 when the name is not there.
     func find(_ name: Span<UInt8>) -> Int {
-        guard filter.mayContain(name) else { return -1 }
+        filter.mayContain(name) ? find(name, hash: NameFold.hash(name)) : -1
+    }
+
+    /// The same for a name whose hash is known.
+    func find(_ name: Span<UInt8>, hash: UInt64) -> Int {
         let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: NameFold.hash(name)) & mask
-        while slots[slot] >= 0 {
-            let index = Int(slots[slot])
-            if NameFold.equal(name, folded: names[index]) { return index }
-            slot = (slot + 1) & mask
+        var index = Int(truncatingIfNeeded: hash) & mask
+        while slots[index].number >= 0 {
+            if slots[index].hash == hash && equals(name, Int(slots[index].number)) { return Int(slots[index].number) }
+            index = (index + 1) & mask
         }
         return -1
     }
 
-    private mutating func place(_ index: Int) {
+    private func start(_ number: Int) -> Int { number == 0 ? 0 : ends[number - 1] }
+
+    private func equals(_ name: Span<UInt8>, _ number: Int) -> Bool {
+        let start = start(number)
+        guard name.count == ends[number] - start else { return false }
+        for index in name.indices where NameFold.fold(name[index]) != bytes[start + index] { return false }
+        return true
+    }
+
+    private mutating func grow() {
+        let old = slots
+        slots = Array(repeating: Slot(hash: 0, number: -1), count: old.count * 2)
+        for slot in old where slot.number >= 0 { place(slot) }
+    }
+
+    private mutating func place(_ slot: Slot) {
         let mask = slots.count - 1
-        let name = names[index]
-        var slot = Int(truncatingIfNeeded: NameFold.hash(name.span)) & mask
-        while slots[slot] >= 0 { slot = (slot + 1) & mask }
-        slots[slot] = Int32(truncatingIfNeeded: index)
+        var index = Int(truncatingIfNeeded: slot.hash) & mask
+        while slots[index].number >= 0 { index = (index + 1) & mask }
+        slots[index] = slot
     }
 }

@@ -35,13 +35,16 @@ extension CompiledMatch {
         case .host: return "host: \(RuleBytes.text(request.host)) is not \(alternatives(hostTexts))"
         case .path: return "path: \(RuleBytes.text(request.path)) is not \(alternatives(definition.paths ?? []))"
         case .pathRegex:
-            return "path_regex: \(RuleBytes.text(request.path)) does not match \(alternatives(definition.pathRegex ?? []))"
+            return
+                "path_regex: \(RuleBytes.text(request.path)) does not match \(alternatives(definition.pathRegex ?? []))"
         case .extension:
             let written = RuleBytes.text(request.target.span(request.pathExtension))
-            return "extension: \(written.isEmpty ? "there is none" : written), not \(alternatives(definition.extensions ?? []))"
+            return
+                "extension: \(written.isEmpty ? "there is none" : written), not \(alternatives(definition.extensions ?? []))"
         case .method:
             return "method: \(RuleBytes.text(request.methodName)) is not \(alternatives(definition.methods ?? []))"
-        case .scheme: return "scheme: \(request.scheme) is not \(alternatives((definition.schemes ?? []).map { "\($0)" }))"
+        case .scheme:
+            return "scheme: \(request.scheme) is not \(alternatives((definition.schemes ?? []).map { "\($0)" }))"
         case .clientIP: return "client_ip: \(clientText(request)) is in none of the ranges"
         case .header(let index): return "header: \(headers[index].display) is not \(headers[index].wish)"
         case .query(let index): return "query: \(query[index].display) is not \(query[index].wish)"

@@ -82,7 +82,7 @@ struct CookieScanner {
 
     init() {}
 
-    /// Moves to the next pair; false at the end. A piece without `=` is a name with an empty value.
+    /// Moves to the next pair; false at the end. A piece without `=` is the value of a cookie without a name.
     mutating func next(_ field: Span<UInt8>) -> Bool {
         while position < field.count {
             var start = position
@@ -94,9 +94,17 @@ struct CookieScanner {
             if start == end { continue }
             var equals = start
             while equals < end && field[equals] != UInt8(ascii: "=") { equals += 1 }
-            name = ByteRange(start, equals - start)
-            let from = min(equals + 1, end)
-            value = ByteRange(from, end - from)
+            if equals == end {
+                name = ByteRange(start, 0)
+                value = ByteRange(start, end - start)
+                return true
+            }
+            var nameEnd = equals
+            while nameEnd > start && isSpace(field[nameEnd - 1]) { nameEnd -= 1 }
+            var valueStart = equals + 1
+            while valueStart < end && isSpace(field[valueStart]) { valueStart += 1 }
+            name = ByteRange(start, nameEnd - start)
+            value = ByteRange(valueStart, end - valueStart)
             return true
         }
         return false

@@ -44,7 +44,8 @@ struct URLListParser {
     /// Without surrounding white space and without a comment that follows white space.
     private func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var line = line
-        if let mark = line.indices.dropFirst().first(where: { line[$0] == UInt8(ascii: "#") && isSpace(line[$0 - 1]) }) {
+        if let mark = line.indices.dropFirst().first(where: { line[$0] == UInt8(ascii: "#") && isSpace(line[$0 - 1]) })
+        {
             line = line[..<mark]
         }
         while let first = line.first, isSpace(first) { line.removeFirst() }
@@ -53,7 +54,9 @@ struct URLListParser {
     }
 
     private mutating func parseURL(_ line: ArraySlice<UInt8>, _ number: Int) {
-        if let bad = line.first(where: { $0 <= 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "#") }) {
+        if let bad = line.first(where: {
+            $0 <= 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "#")
+        }) {
             let what = bad == 0x20 || bad == 0x09 ? "white space" : "the byte \(bad)"
             return fault(number, "\(what) can not stand in a URL")
         }
@@ -72,7 +75,8 @@ struct URLListParser {
             guard takeAuthority(rest[..<slash], &entry, number) else { return }
             rest = rest[slash...]
             if rest.isEmpty && entry.scheme == nil && entry.host == .exact {
-                return fault(number, "a path is missing: write \"\(RuleBytes.text(Array(line).span))/**\" for the whole host")
+                return fault(
+                    number, "a path is missing: write \"\(RuleBytes.text(Array(line).span))/**\" for the whole host")
             }
         }
         if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {

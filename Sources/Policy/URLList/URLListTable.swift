@@ -35,6 +35,12 @@ package final class URLListTable {
         return lists[index].faults
     }
 
+    /// The same with a list that was compiled elsewhere: 50,000 lines take longer than an event loop should be held up.
+    /// Only this worker may have it.
+    package func replace(_ index: Int, list: URLList) {
+        if lists.indices.contains(index) { lists[index] = list }
+    }
+
     package func faults(of index: Int) -> [URLListFault] {
         lists.indices.contains(index) ? lists[index].faults : []
     }

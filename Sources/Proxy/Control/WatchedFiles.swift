@@ -35,26 +35,13 @@ final class WatchedFiles {
         }
         urlLists = []
         self.dependencies = Set(dependencies)
-        let definitions = Self.lists(of: configuration.rules)
+        let definitions = URLListFiles.definitions(configuration.rules)
         watcher.setPaths(Array(secrets.keys) + definitions.map(\.path) + dependencies)
         // Read after the watch is set, so that no change in between is missed.
         for definition in definitions {
             lists[definition.path, default: []].append(urlLists.count)
-            let text = (try? FileContent.read(definition.path, limit: FileContent.listLimit)) ?? []
-            urlLists.append(URLListSource(definition: definition, text: text))
+            urlLists.append(URLListFiles.read(definition))
         }
-    }
-
-    private static func lists(of rules: [RuleDefinition]) -> [URLListDefinition] {
-        var found: [URLListDefinition] = []
-        func collect(_ match: MatchDefinition) {
-            for list in match.urlLists where !found.contains(where: { $0.path == list.path && $0.format == list.format }) {
-                found.append(list)
-            }
-            for inner in match.not { collect(inner) }
-        }
-        for rule in rules { if let match = rule.match { collect(match) } }
-        return found
     }
 
     func changes() -> [Change] {
@@ -112,4 +99,27 @@ package enum SecretFile {
         guard secret.isFieldValue else { throw Failure(text: "the file holds bytes that no header may have (a line break?)") }
         return secret
     }
+}
+
+/// The URL lists that rules name, each once.
+package enum URLListFiles {
+    static func definitions(_ rules: [RuleDefinition]) -> [URLListDefinition] {
+        var found: [URLListDefinition] = []
+        func collect(_ match: MatchDefinition) {
+            for list in match.urlLists where !found.contains(where: { $0.path == list.path && $0.format == list.format }) {
+                found.append(list)
+            }
+            for inner in match.not { collect(inner) }
+        }
+        for rule in rules { if let match = rule.match { collect(match) } }
+        return found
+    }
+
+    /// A list that can not be read is empty; Config has seen to it that it could be.
+    static func read(_ definition: URLListDefinition) -> URLListSource {
+        URLListSource(
+            definition: definition, text: (try? FileContent.read(definition.path, limit: FileContent.listLimit)) ?? [])
+    }
+
+    package static func read(_ rules: [RuleDefinition]) -> [URLListSource] { definitions(rules).map(read) }
 }

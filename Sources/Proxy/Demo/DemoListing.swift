@@ -4,7 +4,7 @@ internal import HTTP
 enum DemoListing {
     // MARK: Text
 
-    /// `+` is what was added on the way, `-` what was taken away; who did it stands behind.
+    /// `+` is what was added on the way, `-` what was taken away, `!` what could not be added; who did it stands behind.
     static func appendText(_ view: DemoRequestView, contentLength: UInt64, to out: ByteBuffer) {
         out.append("  ")
         ShownText.append(view.method.span, to: out, as: .terminal)
@@ -12,13 +12,8 @@ enum DemoListing {
         ShownText.append(view.target.span, to: out, as: .terminal)
         out.append(" HTTP/1.1\n")
         for field in view.fields { append(field, to: out) }
-        for removal in view.removed {
-            out.append("- ")
-            ShownText.append(removal.name.span, to: out, as: .terminal)
-            out.append("  (")
-            ShownText.append(removal.reason, to: out, as: .terminal)
-            out.append(")\n")
-        }
+        for removal in view.removed { append(removal, mark: "- ", to: out) }
+        for removal in view.withheld { append(removal, mark: "! ", to: out) }
         if contentLength > 0 {
             out.append("\n  ")
             out.append(decimal: UInt(contentLength))
@@ -31,6 +26,14 @@ enum DemoListing {
             More: /headers (JSON)  /redirect  /events  /upload  /websocket  /bytes/1000000  /status/503  /tracker.js
 
             """)
+    }
+
+    private static func append(_ removal: DemoRemoval, mark: StaticString, to out: ByteBuffer) {
+        out.append(mark)
+        ShownText.append(removal.name.span, to: out, as: .terminal)
+        out.append("  (")
+        ShownText.append(removal.reason, to: out, as: .terminal)
+        out.append(")\n")
     }
 
     private static func append(_ field: DemoField, to out: ByteBuffer) {
@@ -69,15 +72,24 @@ enum DemoListing {
             out.append(index == 0 ? "\n    " : ",\n    ")
             appendObject(field, to: out)
         }
-        out.append(view.fields.isEmpty ? "],\n  \"removed\": [" : "\n  ],\n  \"removed\": [")
-        for (index, removal) in view.removed.enumerated() {
+        out.append(view.fields.isEmpty ? "]" : "\n  ]")
+        appendList("removed", view.removed, to: out)
+        appendList("withheld", view.withheld, to: out)
+        out.append("\n}\n")
+    }
+
+    private static func appendList(_ key: StaticString, _ removals: [DemoRemoval], to out: ByteBuffer) {
+        out.append(",\n  \"")
+        out.append(key)
+        out.append("\": [")
+        for (index, removal) in removals.enumerated() {
             out.append(index == 0 ? "\n    {\"name\": " : ",\n    {\"name\": ")
             quote(removal.name, to: out)
             out.append(", \"why\": ")
             quote(Array(removal.reason.utf8), to: out)
             out.append("}")
         }
-        out.append(view.removed.isEmpty ? "]\n}\n" : "\n  ]\n}\n")
+        out.append(removals.isEmpty ? "]" : "\n  ]")
     }
 
     private static func appendObject(_ field: DemoField, to out: ByteBuffer) {

@@ -71,7 +71,8 @@ extension DemoLoader {
         content.append(" ")
         content.append(ReasonPhrase.of(status))
         content.append("\n")
-        beginHead(status, type: "text/plain; charset=utf-8")
+        let isEmpty = status == 204 || status == 205 || status == 304
+        beginHead(status, type: isEmpty ? nil : "text/plain; charset=utf-8")
         switch status {
         case 301, 302, 303, 307, 308: text.append("Location: /landed?from=status\r\n")
         case 401: text.append("WWW-Authenticate: Basic realm=\"demo\"\r\n")
@@ -79,7 +80,7 @@ extension DemoLoader {
         case 503: text.append("Retry-After: 1\r\n")
         default: break
         }
-        if status == 204 || status == 205 || status == 304 { content.clear() }
+        if isEmpty { content.clear() }
         deliver(content)
     }
 

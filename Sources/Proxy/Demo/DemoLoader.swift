@@ -44,9 +44,14 @@ final class DemoLoader {
 
     /// An answer is given when the request's content has arrived: a client that is still sending need not be told to stop.
     func start() {
-        route = DemoRoute(path: exchange.current.path)
+        route = exchange.demoRoute
         contentLength = UInt64(exchange.replayContent?.count ?? 0)
         startedAt = SystemClock.microseconds()
+        do {
+            try exchange.injectForDemo()
+        } catch {
+            return exchange.loader(didFailWith: error)
+        }
         if exchange.contentIsComplete || exchange.discardsContent { return answer() }
         phase = .content
         if exchange.head.expectsContinue && contentLength == 0 { sayContinue() }

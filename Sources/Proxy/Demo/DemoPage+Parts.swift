@@ -21,7 +21,7 @@ extension DemoPage {
         box-shadow:0 0 0 1px var(--line);overflow:hidden;font-size:.9rem}
         th,td{text-align:left;vertical-align:top;padding:.5rem .8rem;border-top:1px solid var(--line)}
         thead th{color:var(--soft);font-weight:500}
-        th[scope]{font-weight:600;width:17rem}
+        th[scope]{font-weight:600;width:17rem}thead th:nth-child(3){width:13rem}
         .from{display:inline-block;color:var(--soft);overflow-wrap:anywhere}.from b{font-weight:600}
         .injected{background:var(--in)}.injected th,.injected .from{color:var(--in-ink)}
         .injected th::before{content:"+ "}
@@ -37,7 +37,7 @@ extension DemoPage {
         :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
         output{font-size:.85rem;white-space:pre-wrap;min-height:1.4em}
         a{color:var(--accent)}
-        footer{margin-top:2.25rem;font-size:.9rem}
+        footer{margin-top:2.25rem;font-size:.9rem}footer a{margin-right:.5em}
         @media(max-width:44rem){thead{position:absolute;clip-path:inset(50%)}tr,th[scope],td{display:block;width:auto}
         tr{border-top:1px solid var(--line);padding:.5rem .8rem}th,td{border:0;padding:.1rem 0}}
 
@@ -78,16 +78,6 @@ extension DemoPage {
 
         """#
 
-    static let addresses: StaticString = #"""
-        <footer>
-        <p>Any address shows the request that arrives there. Others to open:
-        <a href="/headers">/headers</a>, <a href="/redirect">/redirect</a>, <a href="/events">/events</a>,
-        <a href="/bytes/1000000">/bytes/1000000</a>, <a href="/status/503">/status/503</a>, <a href="/tracker.js">/tracker.js</a>.
-        In a terminal, <code>curl</code> gets the same as text.</p>
-        </footer>
-
-        """#
-
     static let script: StaticString = #"""
         const $ = id => document.getElementById(id)
         const on = (id, act) => $(id)?.addEventListener('click', async () => {
@@ -101,16 +91,16 @@ extension DemoPage {
           if (!answer.ok) throw new Error('status ' + answer.status)
           return answer.json()
         }
-        const asJSON = {accept: 'application/json'}
+        const asJSON = {accept: 'application/json'}, base = document.body.dataset.base
 
         on('forge', async (say, button) => {
           const name = button.dataset.name
-          const view = await json(await fetch('/headers', {headers: {...asJSON, [name]: 'forged'}}))
+          const view = await json(await fetch(base + '/headers', {headers: {...asJSON, [name]: 'forged'}}))
           const got = view.fields.filter(field => field.name.toLowerCase() === name.toLowerCase())
           say(`Sent      ${name}: forged\n` + (got.map(field => `Received  ${field.name}: ${field.value}`).join('\n') || 'Received  nothing'))
         })
         on('redirect', async say => {
-          const answer = await fetch('/redirect', {headers: asJSON})
+          const answer = await fetch(base + '/redirect', {headers: asJSON})
           const view = await json(answer)
           say(`${answer.redirected ? 'The browser' : 'authproxy itself'} followed the redirect; the origin saw ${view.target}, status ${answer.status}.`)
         })
@@ -119,7 +109,7 @@ extension DemoPage {
           const end = () => { source.close(); source = null; button.textContent = 'Stream events' }
           if (source) return end()
           const lines = []
-          source = new EventSource('/events')
+          source = new EventSource(base + '/events')
           button.textContent = 'Stop'
           say('Waiting for the first one')
           source.onmessage = message => {
@@ -133,13 +123,13 @@ extension DemoPage {
         on('upload', async say => {
           const start = performance.now()
           say('Sending')
-          const {received} = await json(await fetch('/upload', {method: 'POST', headers: asJSON, body: new Uint8Array(16 << 20)}))
+          const {received} = await json(await fetch(base + '/upload', {method: 'POST', headers: asJSON, body: new Uint8Array(16 << 20)}))
           const rate = received / 1048576 / ((performance.now() - start) / 1000)
           say(`The origin received ${received.toLocaleString()} bytes in ${ms(start)}: ${rate.toFixed(0)} MiB/s.`)
         })
         on('websocket', say => new Promise((done, fail) => {
           const text = $('websocket-text').value, start = performance.now()
-          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/websocket')
+          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + base + '/websocket')
           let opened, sent
           socket.onopen = () => { opened = ms(start); sent = performance.now(); socket.send(text) }
           socket.onmessage = message => {
@@ -150,7 +140,7 @@ extension DemoPage {
           socket.onclose = () => fail(new Error('the connection was closed'))
         }))
         on('tracker', async say => {
-          const answer = await fetch('/tracker.js'), text = await answer.text()
+          const answer = await fetch(base + '/tracker.js'), text = await answer.text()
           say(text.includes('authproxy demo')
             ? `Not blocked: the origin's script came, ${text.length} bytes. A rule with match: {path: /tracker.js} and block: true stops it.`
             : `Blocked: the origin was not asked. Status ${answer.status}, ${text.length} bytes of ${answer.headers.get('content-type') ?? 'nothing'}.`)

@@ -36,12 +36,15 @@ struct DemoPage {
         out.append(nonce)
         out.append("\">\n")
         out.append(Self.style)
-        out.append("</style>\n</head>\n<body>\n<main>\n")
+        out.append("</style>\n</head>\n<body data-base=\"")
+        show(view.base, to: out)
+        out.append("\">\n<main>\n")
         appendHeading(to: out)
         appendFields(to: out)
-        appendRemoved(to: out)
+        appendTable(view.removed, id: "removed", title: "What the client sent and the origin did not see", to: out)
+        appendTable(view.withheld, id: "withheld", title: "What was not added this time", to: out)
         appendTrials(to: out)
-        out.append(Self.addresses)
+        appendAddresses(to: out)
         out.append("</main>\n<script nonce=\"")
         out.append(nonce)
         out.append("\">\n")
@@ -131,18 +134,23 @@ struct DemoPage {
         out.append("</span></td></tr>\n")
     }
 
-    private func appendRemoved(to out: ByteBuffer) {
-        if view.removed.isEmpty { return }
+    private func appendTable(_ removals: [DemoRemoval], id: StaticString, title: StaticString, to out: ByteBuffer) {
+        if removals.isEmpty { return }
+        out.append("<section aria-labelledby=\"")
+        out.append(id)
+        out.append("\">\n<h2 id=\"")
+        out.append(id)
+        out.append("\">")
+        out.append(title)
         out.append(
             """
-            <section aria-labelledby="removed">
-            <h2 id="removed">What the client sent and the origin did not see</h2>
+            </h2>
             <table role="table">
             <thead><tr role="row"><th role="columnheader">Name</th><th role="columnheader">Why</th></tr></thead>
             <tbody>
 
             """)
-        for removal in view.removed {
+        for removal in removals {
             out.append("<tr role=\"row\" class=\"removed\"><th role=\"rowheader\" scope=\"row\"><del>")
             show(removal.name, to: out)
             out.append("</del></th><td role=\"cell\">")
@@ -167,12 +175,32 @@ struct DemoPage {
         out.append("</div>\n</section>\n")
     }
 
-    /// The first injected name that script in a browser may set.
+    /// The first name that overrides what the client sends, and that script in a browser may send.
     private var forgeableName: [UInt8]? {
         view.fields.first { field in
             let name = field.name.span
-            return field.origin.isInjected && !HTTP1.equalsIgnoringCase(name, "host") && !HTTP1.equalsIgnoringCase(name, "cookie")
+            if HTTP1.equalsIgnoringCase(name, "host") || HTTP1.equalsIgnoringCase(name, "cookie") { return false }
+            return switch field.origin {
+            case .rule(_, let verb): verb == "set"
+            case .credential: true
+            case .client, .authproxy: false
+            }
         }?.name
+    }
+
+    /// Works without script.
+    private func appendAddresses(to out: ByteBuffer) {
+        out.append("<footer>\n<p>Any address shows the request that arrives there. Others to open:")
+        let paths: [StaticString] = ["/headers", "/redirect", "/events", "/bytes/1000000", "/status/503", "/tracker.js"]
+        for path in paths {
+            out.append("\n<a href=\"")
+            show(view.base, to: out)
+            out.append(path)
+            out.append("\">")
+            out.append(path)
+            out.append("</a>")
+        }
+        out.append("\nIn a terminal, <code>curl</code> gets the same as text.</p>\n</footer>\n")
     }
 
     private func show(_ octets: [UInt8], to out: ByteBuffer) { ShownText.append(octets.span, to: out, as: .html) }

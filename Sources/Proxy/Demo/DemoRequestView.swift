@@ -11,6 +11,10 @@ struct DemoRequestView {
     var fields: [DemoField] = []
     /// What the client sent and the origin does not see.
     var removed: [DemoRemoval] = []
+    /// What rules or credentials would add, and did not this time.
+    var withheld: [DemoRemoval] = []
+    /// Put before a path of the demo origin, it is the path by which the client reaches it: empty, or a `strip_prefix`.
+    var base: [UInt8] = []
 
     /// The first value under this name, in any case.
     func value(of name: StaticString) -> [UInt8]? {
@@ -54,10 +58,10 @@ struct DemoField {
     }
 }
 
-/// One field of the client's that did not reach the origin.
+/// One field that did not reach the origin.
 struct DemoRemoval {
     var name: [UInt8]
-    /// A short phrase: `hop-by-hop`, `rule “api” sets it`.
+    /// A short phrase: `hop-by-hop`, `rule api sets it`.
     var reason: String
 
     init(name: [UInt8], reason: String) {

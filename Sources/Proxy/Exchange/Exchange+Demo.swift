@@ -1,7 +1,94 @@
 internal import HTTP
 internal import Policy
 
+// MARK: 3 Inject, for the demo origin: the head is made as for any upstream, and then shown instead of sent
+
 extension Exchange {
-    /// What an upstream would be sent now, with where each part comes from and secrets as their sources.
-    func demoRequestView() -> DemoRequestView { DemoRequestView(method: [], target: []) }
+    /// Makes the head that an upstream would be sent, so that what can go wrong with it does, and forgets it: it holds secrets.
+    func injectForDemo() throws(Rejection) {
+        guard let plan else { throw .internalError }
+        setDemoDestination()
+        let out = ByteBuffer(capacity: 16 * 1024)
+        defer { out.wipe() }
+        try RequestWriter.write(
+            current, plan: plan, context: context, instance: worker.instance.span,
+            hops: redirects.hops > 0 ? redirects.chain.cookies : nil, demoParameters, to: out)
+    }
+
+    /// The name by which a credential's `hosts` and the configuration know the demo origin.
+    private func setDemoDestination() {
+        context.upstreamAuthority.clear()
+        context.upstreamAuthority.append("demo")
+        context.destinationHost.clear()
+        context.destinationHost.append("demo")
+        context.destinationPort = 80
+        context.destinationScheme = .http
+        context.isUpstreamOrigin = !redirects.isAway
+        context.withheld = 0
+    }
+
+    /// How the rule changes the path; nil for not at all.
+    var demoPaths: PathMapping? {
+        guard redirects.hops == 0, let proxy = proxyDefinition, proxy.stripPrefix != nil || proxy.addPrefix != nil else { return nil }
+        return PathMapping(stripPrefix: proxy.stripPrefix, addPrefix: proxy.addPrefix)
+    }
+
+    /// By the client's path, else by the one that is sent.
+    var demoRoute: DemoRoute {
+        let route = DemoRoute(path: current.path)
+        guard route == .page, let paths = demoPaths else { return route }
+        let out = ByteBuffer()
+        paths.appendUpstreamPath(current.path, to: out)
+        return DemoRoute(path: out.span)
+    }
+
+    private var demoParameters: RequestWriter.Parameters {
+        RequestWriter.Parameters(
+            framing: sentFraming, upgrade: nil, expectsContinue: false, isFirstSend: redirects.hops == 0, paths: demoPaths,
+            preservesHost: redirects.hops > 0 || proxyDefinition?.preserveHost != .no)
+    }
+
+    /// What an upstream would have been sent, with where each part comes from and secrets as their sources.
+    /// Precondition: `injectForDemo` has passed.
+    func demoRequestView() -> DemoRequestView {
+        guard let plan,
+            let description = try? RequestWriter.describe(
+                current, plan: plan, context: context, instance: worker.instance.span,
+                hops: redirects.hops > 0 ? redirects.chain.cookies : nil, demoParameters)
+        else { return DemoRequestView(method: [], target: []) }
+        var view = DemoRequestView(method: Array(description.method.utf8), target: Array(description.target.utf8))
+        view.base = demoBase
+        view.fields = description.lines.map {
+            DemoField(name: $0.name, value: $0.value, origin: DemoField.Origin(provenance: $0.provenance))
+        }
+        view.removed = description.removed.map { DemoRemoval(name: $0.name, reason: $0.reason) }
+        view.withheld = description.withheld.map { DemoRemoval(name: $0.name, reason: $0.reason) }
+        return view
+    }
+
+    /// What stands before the demo origin's paths as the client sees them.
+    private var demoBase: [UInt8] {
+        guard let paths = demoPaths else { return [] }
+        let out = ByteBuffer()
+        guard paths.appendClientPath(Array("/headers".utf8).span, to: out) else { return [] }
+        return Array(copying: out.span.extracting(0..<max(0, out.count - 8)))
+    }
+}
+
+extension DemoField.Origin {
+    /// From the words of a ``RequestDescription``: `client`, `client, rule NAME rename`, `rule NAME VERB`, `credential NAME`,
+    /// `authproxy`.
+    init(provenance: String) {
+        let words = provenance.hasPrefix("client, ") ? provenance.dropFirst(8) : provenance[...]
+        if provenance == RequestDescription.ownProvenance {
+            self = .authproxy
+        } else if words.hasPrefix("credential ") {
+            self = .credential(name: String(words.dropFirst(11)))
+        } else if words.hasPrefix("rule "), let space = words.lastIndex(of: " "), space > words.startIndex {
+            let name = words[..<space].dropFirst(5)
+            self = .rule(name: String(name), verb: String(words[words.index(after: space)...]))
+        } else {
+            self = .client
+        }
+    }
 }

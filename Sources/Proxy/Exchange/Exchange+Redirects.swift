@@ -42,11 +42,11 @@ extension Exchange {
     /// True when the response is a redirect that is followed here: the loader is to cancel, then the request is issued anew.
     func followsRedirect(_ response: ResponseHead) -> Bool {
         guard response.status >= 301, response.status <= 308, let proxy = proxyDefinition ?? redirects.lastProxy,
-            case .follow = proxy.redirects.mode, let server = upstreamLoader.server
+            case .follow = proxy.redirects.mode, loader.asksOrigin
         else { return false }
         if redirects.hops == 0 {
             redirects.chain.origin.set(
-                scheme: server.definition.scheme, authority: server.authority.span, sentHost: context.sentHost.span)
+                scheme: context.destinationScheme, authority: context.upstreamAuthority.span, sentHost: context.sentHost.span)
             redirects.chain.begin(request, settings: snapshot.canonical)
             redirects.upstream = upstream
         }

@@ -35,6 +35,7 @@ extension Exchange {
         context.destinationPort = server.port
         context.destinationScheme = server.definition.scheme
         context.isUpstreamOrigin = !redirects.isAway
+        context.leavesCredentialsBehind = current.leavesCredentialsBehind
         context.withheld = 0
     }
 
@@ -97,11 +98,10 @@ extension Exchange {
     func writeResponseHead(_ head: ResponseHead, framing: BodyFraming, keeps: Bool, to out: ByteBuffer) throws(Rejection) {
         let isProxied = proxyDefinition != nil || redirects.hops > 0
         var mapping: OriginMapping?
-        if isProxied, rewritesLocations, let server = upstreamLoader.server {
+        if isProxied, rewritesLocations, loader.asksOrigin {
             redirects.chain.origin.set(
-                scheme: server.definition.scheme, authority: server.authority.span, sentHost: context.sentHost.span)
-            let paths = redirects.hops == 0 ? snapshot.paths(rule: plan?.actionRule ?? -1, server: server) : nil
-            redirects.mapping.begin(client: request, paths: plan?.path == nil ? paths : nil)
+                scheme: context.destinationScheme, authority: context.upstreamAuthority.span, sentHost: context.sentHost.span)
+            redirects.mapping.begin(client: request, paths: plan?.path == nil && redirects.hops == 0 ? sentPaths : nil)
             mapping = redirects.mapping
         }
         let injected = isProxied && (plan?.injectsAuthorization ?? false)
@@ -115,6 +115,12 @@ extension Exchange {
             head, plan: plan, context: context, mapping: mapping,
             location: redirects.hops > 0 && redirects.hasResolvedLocation ? redirects.chain.url : nil, dates: &worker.dates,
             extraLines: lines, parameters, to: out)
+    }
+
+    /// How the rule and the server have changed the path.
+    private var sentPaths: PathMapping? {
+        if case .demo = loader { return demoPaths }
+        return upstreamLoader.server.flatMap { snapshot.paths(rule: plan?.actionRule ?? -1, server: $0) }
     }
 
     private var rewritesLocations: Bool {

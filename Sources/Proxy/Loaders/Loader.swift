@@ -54,6 +54,14 @@ enum Loader {
         }
     }
 
+    /// What comes back is an origin's word: it may redirect, and its names are to be put into the client's terms.
+    var asksOrigin: Bool {
+        switch self {
+        case .none, .fixed: false
+        case .upstream, .demo: true
+        }
+    }
+
     /// Has not reached the point where something can come back: resolving, queueing, connecting.
     var isWaiting: Bool {
         if case .upstream(let loader) = self { return loader.isWaiting }

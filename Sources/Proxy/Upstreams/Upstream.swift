@@ -136,7 +136,7 @@ final class UpstreamServer {
         authority.append(text: definition.authority)
         switch definition.address {
         case .unix:
-            port = 0
+            port = definition.scheme.defaultPort
             hasName = false
             host.append("localhost")
         case .tcp(let name, let number):

@@ -26,7 +26,8 @@ struct AnswerPlansTests {
     }
 
     @Test(arguments: [
-        ("https://{request.host}{request.target}", "https://a.test/a/b?x=1"), ("/x/{request.header.x-t}", "/x/../%C3%A9%20?"),
+        ("https://{request.host}{request.target}", "https://a.test/a/b?x=1"),
+        ("/x/{request.header.x-t}", "/x/../%C3%A9%20?"),
     ])
     func redirect(to: String, expected: String) throws {
         let redirect = try #require(plan(.redirect(RedirectDefinition(to: RuleFixture.value(to)))).redirect)

@@ -11,19 +11,23 @@ struct CredentialTests {
     private static let bearer = CredentialDefinition(
         name: "static_token", kind: .bearer(RuleFixture.value("$0")), hosts: hosts("up.test"))
     private static let basic = CredentialDefinition(
-        name: "service", kind: .basic(user: RuleFixture.value("svc"), password: RuleFixture.value("$1")), hosts: hosts("up.test"))
+        name: "service", kind: .basic(user: RuleFixture.value("svc"), password: RuleFixture.value("$1")),
+        hosts: hosts("up.test"))
     private static let header = CredentialDefinition(
         name: "partner", kind: .header(name: "X-Api-Key", value: RuleFixture.value("$0")),
         hosts: [DestinationPattern(host: .subdomains(of: "test"), port: 8443)])
     private static let perClient = CredentialDefinition(
-        name: "per_client", kind: .basic(user: RuleFixture.value("{request.header.x-user}"), password: RuleFixture.value("$1")),
+        name: "per_client",
+        kind: .basic(user: RuleFixture.value("{request.header.x-user}"), password: RuleFixture.value("$1")),
         hosts: hosts("up.test"))
     private static let elsewhere = CredentialDefinition(
         name: "elsewhere", kind: .bearer(RuleFixture.value("two")), hosts: hosts("other.test"))
 
     private func send(
-        _ credentials: [CredentialDefinition], _ fields: [(String, String)] = [], onMissing: RuleDefinition.OnMissing = .fail,
-        destination: String = "up.test", port: UInt16 = 80, isFirstSend: Bool = true, secrets: [String] = ["s3cr3t", "p:w"],
+        _ credentials: [CredentialDefinition], _ fields: [(String, String)] = [],
+        onMissing: RuleDefinition.OnMissing = .fail,
+        destination: String = "up.test", port: UInt16 = 80, isFirstSend: Bool = true,
+        secrets: [String] = ["s3cr3t", "p:w"],
         lost: Bool = false, _ configure: (inout RuleDefinition) -> Void = { _ in }
     ) throws(Rejection) -> [String] {
         let rule = RuleFixture.rule("r") {
@@ -35,7 +39,8 @@ struct CredentialTests {
         if lost { rules.update(SecretID(0), nil) }
         let request = RuleFixture.request(fields: fields)
         let plan = rules.plan(for: RuleFixture.take(rules, request))
-        let context = RuleFixture.context(request, destination: destination, port: port, isUpstreamOrigin: destination == "up.test")
+        let context = RuleFixture.context(
+            request, destination: destination, port: port, isUpstreamOrigin: destination == "up.test")
         return try RuleFixture.send(plan.request, request, context, isFirstSend: isFirstSend)
     }
 
@@ -57,7 +62,8 @@ struct CredentialTests {
         #expect(throws: Rejection.credentialUnavailable) { try send([Self.header], port: 80) }
         #expect(try send([Self.header], onMissing: .pass, port: 80) == [])
         #expect(try send([Self.bearer], destination: "evil.test", isFirstSend: false) == [])
-        #expect(try send([Self.header], destination: "x.y.test", port: 8443, isFirstSend: false) == ["X-Api-Key: s3cr3t"])
+        #expect(
+            try send([Self.header], destination: "x.y.test", port: 8443, isFirstSend: false) == ["X-Api-Key: s3cr3t"])
         #expect(try send([Self.header], destination: "test", port: 8443, isFirstSend: false) == [])
     }
 

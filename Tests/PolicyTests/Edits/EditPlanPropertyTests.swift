@@ -36,7 +36,9 @@ private struct SequentialEdits {
         }
         for index in lines.indices {
             let name = lines[index].name.lowercased()
-            if let rename = edits.rename.first(where: { $0.from.lowercased() == name }) { lines[index].name = rename.to }
+            if let rename = edits.rename.first(where: { $0.from.lowercased() == name }) {
+                lines[index].name = rename.to
+            }
         }
         for edit in edits.set {
             lines.removeAll { Self.fold($0.name) == Self.fold(edit.name) }
@@ -60,7 +62,8 @@ struct EditPlanPropertyTests {
     private static let names = ["X-A", "x_a", "X-B", "X.B", "X-C", "X-Abc", "X-Ab-D", "Y", "y"]
     private static let patterns = names + ["X-A*", "X-*", "*-D", "X-*-D"]
     private static let values = [
-        "1", "2", "{request.header.x-here}", "{request.header.x-gone}", "<{request.header.x-gone}>", "$0", "$0{request.method}",
+        "1", "2", "{request.header.x-here}", "{request.header.x-gone}", "<{request.header.x-gone}>", "$0",
+        "$0{request.method}",
         "$1", "3",
     ]
 
@@ -101,9 +104,10 @@ struct EditPlanPropertyTests {
             let definitions = (0..<count).map { randomRule($0, isLast: $0 == count - 1, &random) }
             let rules = RuleFixture.rules(definitions, secrets: ["s3", "lost"])
             rules.update(SecretID(1), nil)
-            let fields = (0..<Int.random(in: 0...5, using: &random)).map {
-                ((Self.names + ["Z", "X_C", "X-ABC"]).randomElement(using: &random)!, "c\($0)")
-            } + [("X-Here", "here")]
+            let fields =
+                (0..<Int.random(in: 0...5, using: &random)).map {
+                    ((Self.names + ["Z", "X_C", "X-ABC"]).randomElement(using: &random)!, "c\($0)")
+                } + [("X-Here", "here")]
             let request = RuleFixture.request(fields: fields)
             let context = RuleFixture.context(request, isUpstreamOrigin: round % 3 != 0)
             let decision = RuleFixture.take(rules, request)

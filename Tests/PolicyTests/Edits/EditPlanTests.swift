@@ -10,7 +10,8 @@ struct EditPlanTests {
     ) throws(Rejection) -> [String] {
         let request = RuleFixture.request(fields: fields)
         let plan = rules.plan(for: RuleFixture.take(rules, request))
-        let context = RuleFixture.context(request, destination: destination, port: port, isUpstreamOrigin: isUpstreamOrigin)
+        let context = RuleFixture.context(
+            request, destination: destination, port: port, isUpstreamOrigin: isUpstreamOrigin)
         return try RuleFixture.send(plan.request, request, context, isFirstSend: isFirstSend)
     }
 
@@ -61,7 +62,8 @@ struct EditPlanTests {
                 RuleFixture.rule("all"),
             ],
             credentials: [
-                CredentialDefinition(name: "key", kind: .header(name: "X-Api-Key", value: RuleFixture.value("k")), hosts: [])
+                CredentialDefinition(
+                    name: "key", kind: .header(name: "X-Api-Key", value: RuleFixture.value("k")), hosts: [])
             ])
         let sent = try send(
             rules,
@@ -77,7 +79,9 @@ struct EditPlanTests {
 
     @Test func rulesEditInOrder() throws {
         let rules = RuleFixture.rules([
-            RuleFixture.rule("one", action: nil) { $0.request.set = literals([("X-A", "1"), ("X-B", "1"), ("X-C", "1")]) },
+            RuleFixture.rule("one", action: nil) {
+                $0.request.set = literals([("X-A", "1"), ("X-B", "1"), ("X-C", "1")])
+            },
             RuleFixture.rule("two", action: nil) {
                 $0.request.remove = ["x_a"]
                 $0.request.rename = [("X-B", "X-D")]
@@ -103,7 +107,9 @@ struct EditPlanTests {
 
     @Test func orderOfOneNameIsKeptWhereverItsLinesComeFrom() throws {
         let rules = RuleFixture.rules([
-            RuleFixture.rule("r") { $0.request.append = literals([("X-T", "1"), ("X-T", "{request.method}"), ("X-T", "3")]) }
+            RuleFixture.rule("r") {
+                $0.request.append = literals([("X-T", "1"), ("X-T", "{request.method}"), ("X-T", "3")])
+            }
         ])
         #expect(try send(rules, [("X-T", "0")]) == ["X-T: 0", "X-T: 1", "X-T: GET", "X-T: 3"])
     }
@@ -112,7 +118,9 @@ struct EditPlanTests {
         let secret = RuleFixture.rules(
             [RuleFixture.rule("r") { $0.request.set = literals([("X", "$0")]) }], secrets: ["a\r\nX-Evil: 1"])
         #expect(throws: Rejection.internalError) { try send(secret, []) }
-        let variable = RuleFixture.rules([RuleFixture.rule("r") { $0.request.set = literals([("X", "{request.header.y}")]) }])
+        let variable = RuleFixture.rules([
+            RuleFixture.rule("r") { $0.request.set = literals([("X", "{request.header.y}")]) }
+        ])
         #expect(throws: Rejection.internalError) { try send(variable, [("Y", "a\u{0}b")]) }
     }
 
@@ -183,7 +191,8 @@ struct EditPlanTests {
         ])
         let plan = rules.plan(for: RuleFixture.take(rules, RuleFixture.request())).request
         let verdicts = [
-            ("X-Env", false), ("x_env", false), ("X-Tag", true), ("x.tag", false), ("X_Internal", false), ("x-d-1", false),
+            ("X-Env", false), ("x_env", false), ("X-Tag", true), ("x.tag", false), ("X_Internal", false),
+            ("x-d-1", false),
             ("X-Old", false), ("Grpc-Status", true),
         ]
         for (name, expected) in verdicts {
@@ -208,7 +217,9 @@ struct EditPlanTests {
         let plan = rules.plan(for: RuleFixture.take(rules, request)).response
         let sent = try RuleFixture.send(plan, request, RuleFixture.context(request))
         #expect(
-            sent == ["X-New: old", "Cache-Control: no-store", "X-Env: origin", "Strict-Transport-Security: max-age=31536000"])
+            sent == [
+                "X-New: old", "Cache-Control: no-store", "X-Env: origin", "Strict-Transport-Security: max-age=31536000",
+            ])
     }
 
     @Test func hundredConstantLinesAreOneBlock() throws {
@@ -224,7 +235,9 @@ struct EditPlanTests {
         let rules = RuleFixture.rules(
             [
                 RuleFixture.rule("r") {
-                    $0.request.set = literals([("X-Key", "k$0"), ("X-Env", "{request.method}"), ("X-User", "{client.user}")])
+                    $0.request.set = literals([
+                        ("X-Key", "k$0"), ("X-Env", "{request.method}"), ("X-User", "{client.user}"),
+                    ])
                     $0.request.remove = ["X-Debug-*"]
                     $0.request.rename = [("X-Old", "X-New")]
                     $0.credentials = [0]

@@ -12,12 +12,14 @@ struct QueryAndCookieEditsTests {
         return RuleFixture.rules(rules, secrets: ["s&3"])
     }
 
-    private func apply(_ edits: [QueryEditsDefinition], _ query: String, isUpstreamOrigin: Bool = true) throws -> String {
+    private func apply(_ edits: [QueryEditsDefinition], _ query: String, isUpstreamOrigin: Bool = true) throws -> String
+    {
         let rules = chain(edits)
         let request = RuleFixture.request("GET", "/p?" + query)
         let plan = rules.plan(for: RuleFixture.take(rules, request))
         let out = ByteBuffer()
-        try plan.query.apply(query: request.query, RuleFixture.context(request, isUpstreamOrigin: isUpstreamOrigin), into: out)
+        try plan.query.apply(
+            query: request.query, RuleFixture.context(request, isUpstreamOrigin: isUpstreamOrigin), into: out)
         return RuleFixture.text(out)
     }
 
@@ -42,12 +44,16 @@ struct QueryAndCookieEditsTests {
     }
 
     @Test func theLastRuleHasItsWay() throws {
-        #expect(try apply([edits(set: [("a", "1"), ("b", "1")]), edits(remove: ["a"], set: [("b", "2")])], "a=0&c") == "c&b=2")
+        #expect(
+            try apply([edits(set: [("a", "1"), ("b", "1")]), edits(remove: ["a"], set: [("b", "2")])], "a=0&c")
+                == "c&b=2")
         #expect(try apply([edits(remove: ["a"]), edits(set: [("a", "1")])], "a=0&c") == "a=1&c")
     }
 
     @Test func valuesStayOneParameter() throws {
-        #expect(try apply([edits(set: [("a b", "1&x=2 #{request.query}")])], "q=%41") == "q=%41&a%20b=1%26x%3D2%20%23q%3D%2541")
+        #expect(
+            try apply([edits(set: [("a b", "1&x=2 #{request.query}")])], "q=%41")
+                == "q=%41&a%20b=1%26x%3D2%20%23q%3D%2541")
         #expect(try apply([edits(set: [("k", "$0")])], "k=client") == "k=s%263")
         #expect(try apply([edits(set: [("k", "$0")])], "k=client", isUpstreamOrigin: false) == "")
         #expect(try apply([edits(set: [("k", "{client.user}")])], "k=client&a") == "a")
@@ -72,7 +78,9 @@ struct QueryAndCookieEditsTests {
             },
             { $0.remove = ["late"] },
         ])
-        for (name, expected) in [("session", true), ("beta", false), ("gone", false), ("other", false), ("late", false), ("Session", false)] {
+        for (name, expected) in [
+            ("session", true), ("beta", false), ("gone", false), ("other", false), ("late", false), ("Session", false),
+        ] {
             #expect(plan.cookies.admits(text: name) == expected, "\(name)")
         }
         let out = ByteBuffer()
@@ -84,6 +92,8 @@ struct QueryAndCookieEditsTests {
 
     @Test func aCookieValueCanNotBecomeTwoCookies() {
         let (plan, context) = cookies([{ $0.set = [("a", RuleFixture.value("{request.header.x-ask}"))] }])
-        #expect(throws: Rejection.internalError) { try plan.cookies.writeSets(context, separator: false, into: ByteBuffer()) }
+        #expect(throws: Rejection.internalError) {
+            try plan.cookies.writeSets(context, separator: false, into: ByteBuffer())
+        }
     }
 }

@@ -33,9 +33,13 @@ struct TemplateTests {
     }
 
     @Test(arguments: [
-        ("{request.method} {request.scheme} {request.host} {request.path} {request.query}", "GET http a.test /p/q x=%2f"),
+        (
+            "{request.method} {request.scheme} {request.host} {request.path} {request.query}",
+            "GET http a.test /p/q x=%2f"
+        ),
         ("{request.authority}|{request.target}|{request.id}", "a.test:81|/p/q?x=%2f|req-1"),
-        ("{request.header.X-Ask}", "asked, twice"), ("{request.header.host}", "a.test:81"), ("{request.cookie.sid}", "two"),
+        ("{request.header.X-Ask}", "asked, twice"), ("{request.header.host}", "a.test:81"),
+        ("{request.cookie.sid}", "two"),
         ("{client.ip}:{client.port}", "127.0.0.1:4711"), ("{upstream.host}", "up.test"), ("{rule.name}", "the rule"),
         ("{time.unix} {time.rfc3339}", "1700000000 2023-11-14T22:13:20Z"), ("{{x}", "{x}"), ("a}b", "a}b"),
         ("<{client.user}{request.header.none}>", "<>"),
@@ -78,7 +82,10 @@ struct TemplateTests {
         #expect(seen.count == 1_000)
     }
 
-    @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("svc:p:w~\u{7f}?", "c3ZjOnA6d35/Pw==")])
+    @Test(arguments: [
+        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
+        ("svc:p:w~\u{7f}?", "c3ZjOnA6d35/Pw=="),
+    ])
     func base64(text: String, expected: String) {
         let out = ByteBuffer()
         let bytes = Array(text.utf8)

@@ -78,7 +78,8 @@ enum RuleFixture {
     }
 
     static func rule(
-        _ name: String, action: ActionDefinition? = .proxy(ProxyDefinition()), _ configure: (inout RuleDefinition) -> Void = { _ in }
+        _ name: String, action: ActionDefinition? = .proxy(ProxyDefinition()),
+        _ configure: (inout RuleDefinition) -> Void = { _ in }
     ) -> RuleDefinition {
         var rule = RuleDefinition(name: name, location: SourceLocation(file: "config.yaml", line: 1, column: 1))
         rule.action = action
@@ -91,7 +92,8 @@ enum RuleFixture {
         lists: [URLListSource] = []
     ) -> RuleSet {
         let definitions = secrets.map { SecretDefinition(source: .literal, value: Secret(Array($0.utf8))) }
-        return RuleSet(rules, credentials: credentials, secrets: SecretTable(definitions), urlLists: URLListTable(lists))
+        return RuleSet(
+            rules, credentials: credentials, secrets: SecretTable(definitions), urlLists: URLListTable(lists))
     }
 
     static func take(_ rules: RuleSet, _ request: CanonicalRequest, from start: Int = 0) -> Decision {

@@ -4,7 +4,9 @@ import Testing
 @testable import Policy
 
 struct RuleMatchTests {
-    private func matches(_ request: CanonicalRequest, lists: [URLListSource] = [], _ match: (inout MatchDefinition) -> Void) -> Bool {
+    private func matches(
+        _ request: CanonicalRequest, lists: [URLListSource] = [], _ match: (inout MatchDefinition) -> Void
+    ) -> Bool {
         var definition = MatchDefinition()
         match(&definition)
         let rules = RuleFixture.rules([RuleFixture.rule("m") { $0.match = definition }], lists: lists)
@@ -28,7 +30,9 @@ struct RuleMatchTests {
         #expect(matches(request) { $0.hosts = many } == expected)
     }
 
-    @Test(arguments: [("/v1/a", true), ("/v1", true), ("/v2", false), ("/exact", true), ("/exact/", false), ("/a/q/c", true)])
+    @Test(arguments: [
+        ("/v1/a", true), ("/v1", true), ("/v2", false), ("/exact", true), ("/exact/", false), ("/a/q/c", true),
+    ])
     func path(path: String, expected: Bool) {
         let globs = ["/v1/**", "/exact", "/a/*/c"]
         #expect(matches(RuleFixture.request("GET", path)) { $0.paths = globs } == expected)
@@ -94,7 +98,8 @@ struct RuleMatchTests {
     }
 
     @Test(arguments: [
-        ("/?debug=1", true), ("/?a=2&debug=1&b", true), ("/?debug=%31", true), ("/?d%65bug=1", true), ("/?debug=2", false),
+        ("/?debug=1", true), ("/?a=2&debug=1&b", true), ("/?debug=%31", true), ("/?d%65bug=1", true),
+        ("/?debug=2", false),
         ("/?debug=1&debug=1", false), ("/", false), ("/?debug", false), ("/debug=1", false), ("/?debug=+1", false),
     ])
     func query(target: String, expected: Bool) {
@@ -108,7 +113,8 @@ struct RuleMatchTests {
     }
 
     @Test(arguments: [
-        ("beta=1", true), ("abeta=1; beta=2", true), ("a=beta", false), ("Beta=1", false), (";; beta", true), ("", false),
+        ("beta=1", true), ("abeta=1; beta=2", true), ("a=beta", false), ("Beta=1", false), (";; beta", false), ("beta = 1", true), ("beta=", true),
+        ("", false),
     ])
     func cookie(value: String, expected: Bool) {
         let request = RuleFixture.request(fields: [("Cookie", "first=1"), ("Cookie", value)])
@@ -123,7 +129,8 @@ struct RuleMatchTests {
     }
 
     @Test(arguments: [
-        ("GET", "/v1/a", true), ("GET", "/v1/public/a", false), ("DELETE", "/v1/public/a", true), ("GET", "/v2/a", false),
+        ("GET", "/v1/a", true), ("GET", "/v1/public/a", false), ("DELETE", "/v1/public/a", true),
+        ("GET", "/v2/a", false),
     ])
     func not(method: String, path: String, expected: Bool) {
         var excluded = MatchDefinition()

@@ -12,7 +12,8 @@ struct RuleSetTests {
 
     @Test func rulesWithoutActionFallThroughAndTheFirstActionEndsTheChain() {
         let rules = RuleFixture.rules([
-            RuleFixture.rule("a", action: nil) { $0.match = path("/x/**") }, RuleFixture.rule("b"), RuleFixture.rule("c"),
+            RuleFixture.rule("a", action: nil) { $0.match = path("/x/**") }, RuleFixture.rule("b"),
+            RuleFixture.rule("c"),
         ])
         let decision = RuleFixture.take(rules, RuleFixture.request("GET", "/x/1"))
         #expect(decision.matched == [0, 1])

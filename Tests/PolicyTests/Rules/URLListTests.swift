@@ -20,10 +20,13 @@ struct URLListTests {
 
     @Test(arguments: [
         (Scheme.http, "ads.test", "/x.js", 3), (.http, "ads.test", "/x.js?v=1", 3), (.https, "ads.test", "/x.js", -1),
-        (.http, "ads.test", "/y.js", -1), (.http, "b.test", "/a", 4), (.https, "b.test", "/a/b/c", 4), (.http, "b.test", "/", -1),
-        (.http, "any.test", "/track/1.gif", 5), (.http, "any.test", "/track/1/2.gif", -1), (.http, "x.evil.test", "/q", 6),
+        (.http, "ads.test", "/y.js", -1), (.http, "b.test", "/a", 4), (.https, "b.test", "/a/b/c", 4),
+        (.http, "b.test", "/", -1),
+        (.http, "any.test", "/track/1.gif", 5), (.http, "any.test", "/track/1/2.gif", -1),
+        (.http, "x.evil.test", "/q", 6),
         (.http, "evil.test", "/q", -1), (.https, "s.test:8443", "/", 7), (.https, "s.test", "/", -1),
-        (.http, "c.test", "/p?id=7", 8), (.http, "c.test", "/p", -1), (.http, "dogs.test", "/a", 9), (.http, "dogs.test", "/a/b", -1),
+        (.http, "c.test", "/p?id=7", 8), (.http, "c.test", "/p", -1), (.http, "dogs.test", "/a", 9),
+        (.http, "dogs.test", "/a/b", -1),
     ])
     func lists(scheme: Scheme, host: String, target: String, expected: Int) {
         #expect(list.line(listing: RuleFixture.request("GET", target, host: host, scheme: scheme)) == expected)
@@ -40,11 +43,15 @@ struct URLListTests {
 
     @Test func hostsFiles() {
         let list = URLList(
-            Array("127.0.0.1 localhost\n0.0.0.0 ads.test Track.test # two\n::1 six.test\nbare.test\n0.0.0.0 b@d\n".utf8),
+            Array(
+                "127.0.0.1 localhost\n0.0.0.0 ads.test Track.test # two\n::1 six.test\nbare.test\n0.0.0.0 b@d\n".utf8),
             format: .hosts)
         #expect(list.count == 4)
         #expect(list.faults == [URLListFault(line: 5, message: "\"b@d\" is not a host name")])
-        for (host, line) in [("ads.test", 2), ("track.test", 2), ("six.test", 3), ("bare.test", 4), ("localhost", -1), ("x.ads.test", -1)] {
+        for (host, line) in [
+            ("ads.test", 2), ("track.test", 2), ("six.test", 3), ("bare.test", 4), ("localhost", -1),
+            ("x.ads.test", -1),
+        ] {
             #expect(list.line(listing: RuleFixture.request("GET", "/any", host: host)) == line)
         }
     }

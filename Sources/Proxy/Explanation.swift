@@ -1,0 +1,124 @@
+package import HTTP
+package import Policy
+internal import Transport
+
+/// What would be done with a request, found out by the code that would do it; for `authproxy explain`.
+package struct Explanation {
+    package var rules: [RuleExplanation] = []
+    /// Nil when no rule takes the request, or none of them sends it anywhere.
+    package var request: RequestDescription?
+    package var action = ""
+    package var upstream = ""
+    package var redirects = ""
+    package var cacheStorage = ""
+    package var response = PlanDescription()
+    /// The request is refused before any rule.
+    package var rejection: Rejection?
+    package var canonicalURL = ""
+
+    /// `head` is a request head as a client would send it; `client` its address.
+    package init(head bytes: ByteBuffer, client facts: ClientFacts, configuration: Configuration, urlLists: [URLListSource]) {
+        let snapshot = Snapshot(
+            Adoption(configuration: configuration, urlLists: urlLists, indexes: MetricIndexes(), sockets: []))
+        let request = CanonicalRequest()
+        let context = SendContext(request: request, client: facts)
+        let instance = ByteBuffer()
+        instance.append(text: configuration.instance ?? "instance")
+        do throws(Rejection) {
+            let consumed: Int?
+            do {
+                consumed = try HTTP1.parseRequest(bytes.span, limits: configuration.limits.head, into: request.head)
+            } catch {
+                throw Rejection(error)
+            }
+            guard consumed != nil else { throw .badRequest }
+            try request.canonicalise(
+                client: facts, trusted: configuration.trustedProxies, settings: snapshot.canonical, instance: instance.span)
+            canonicalURL = Self.text(request)
+            rules = snapshot.rules.explain(request, client: facts)
+            let decision = Decision()
+            snapshot.rules.take(request, client: facts, into: decision)
+            guard decision.action != nil else { throw .noRule }
+            try describe(snapshot.rules.plan(for: decision), request, context, instance, configuration)
+        } catch {
+            rejection = error
+        }
+    }
+
+    private static func text(_ request: CanonicalRequest) -> String {
+        let authority = String(decoding: Array(copying: request.authority.span), as: UTF8.self)
+        let target = String(decoding: Array(copying: request.target.span), as: UTF8.self)
+        return "\(request.scheme)://\(authority)\(target)"
+    }
+
+    private mutating func describe(
+        _ plan: ChainPlan, _ request: CanonicalRequest, _ context: SendContext, _ instance: ByteBuffer,
+        _ configuration: Configuration
+    ) throws(Rejection) {
+        cacheStorage = Self.text(plan.cacheStorage, plan.injectsAuthorization)
+        switch plan.action {
+        case .proxy(let proxy):
+            let upstream = configuration.upstreams[proxy.upstream]
+            action = "proxy"
+            self.upstream = "\(upstream.name) (\(upstream.isDemo ? "demo" : upstream.servers.map(Self.url).joined(separator: ", ")))"
+            redirects = Self.text(proxy.redirects)
+            self.request = try describe(plan, proxy, upstream.servers.first, request, context, instance)
+        case .block(let block): action = "block, status \(block.status.map(String.init) ?? "200 or 204 by type")"
+        case .respond(let respond): action = "respond, status \(respond.status)"
+        case .redirect(let redirect): action = "redirect to \(redirect.to.display), status \(redirect.status)"
+        case nil: break
+        }
+    }
+
+    private func describe(
+        _ plan: ChainPlan, _ proxy: ProxyDefinition, _ server: ServerDefinition?, _ request: CanonicalRequest,
+        _ context: SendContext, _ instance: ByteBuffer
+    ) throws(Rejection) -> RequestDescription {
+        let authority = server?.authority ?? "demo"
+        context.upstreamAuthority.append(text: authority)
+        let parsed = Authority.parse(authority)
+        context.destinationHost.append(text: parsed.map { String($0.text.prefix($0.hostLength)) } ?? authority)
+        context.destinationPort = parsed?.port ?? (server?.scheme ?? .http).defaultPort
+        context.unixTime = Int(SystemClock.wallMilliseconds() / 1000)
+        context.requestID.append("(new for each request)")
+        let hasName = parsed.map { IPAddress.parse(String($0.text.prefix($0.hostLength))) == nil } ?? true
+        let sendsUpstreamHost = proxy.preserveHost == .no || proxy.preserveHost == .auto && server?.scheme == .https && hasName
+        let parameters = RequestWriter.Parameters(
+            framing: request.head.framing, upgrade: nil, expectsContinue: false, isFirstSend: true,
+            paths: PathMapping(
+                stripPrefix: proxy.stripPrefix, addPrefix: proxy.addPrefix, basePath: server?.basePath ?? ""),
+            preservesHost: !sendsUpstreamHost)
+        return try RequestWriter.describe(request, plan: plan, context: context, instance: instance.span, parameters)
+    }
+
+    private static func url(_ server: ServerDefinition) -> String {
+        if case .unix(let path) = server.address { return "unix:\(path)" }
+        return "\(server.scheme)://\(server.authority)\(server.basePath)"
+    }
+
+    private static func text(_ redirects: RedirectsDefinition) -> String {
+        switch redirects.mode {
+        case .pass: return "pass: as they come"
+        case .rewrite: return "rewrite: what names the upstream is mapped to this proxy, the client follows"
+        case .follow(let scope):
+            let whither =
+                switch scope {
+                case .sameOrigin: "within the upstream's origin"
+                case .listed: "to the upstream's origin and the listed hosts"
+                case .any: "to any origin; credentials only to their hosts"
+                }
+            return "follow \(whither), at most \(redirects.maximum) hops, content up to \(redirects.bodyBuffer) bytes is replayed"
+        }
+    }
+
+    private static func text(_ storage: CacheStorage, _ injects: Bool) -> String {
+        switch storage {
+        case .allowed: "allowed: passed as it comes"
+        case .notAllowed: "not_allowed: no-store"
+        case .auto:
+            injects
+                ? "auto: `private` is added unless the origin allows shared storage (a credential is injected)"
+                : "auto: passed as it comes (no credential is injected)"
+        }
+    }
+}
