@@ -333,8 +333,8 @@ class Proxy:
 
     def start(self):
         self.spawn()
-        eventually(lambda: self.process.poll() is not None or self.listens(), 15, "the proxy listens: " + self.log())
-        assert self.process.poll() is None, "exited with %s: %s" % (self.process.returncode, self.log())
+        eventually(lambda: self.process.poll() is not None or self.listens(), 15, "the proxy listens")
+        assert self.process.poll() is None, "exited with %s: %s" % (self.process.returncode, self.log()[-1000:])
         return self
 
     def listens(self):

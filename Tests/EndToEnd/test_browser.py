@@ -30,12 +30,18 @@ class Browser:
         marker = self.folder / "DevToolsActivePort"
         eventually(lambda: marker.exists() and marker.read_text().count("\n") >= 1, 40, "the browser is up")
         self.port = int(marker.read_text().split("\n")[0])
-        page = eventually(lambda: [one for one in ask(self.port, target="/json", host="localhost").json() if one["type"] == "page"], 20)[0]
+        page = eventually(self.pages, 30, "the browser has a page")[0]
         self.connection = connect(page["webSocketDebuggerUrl"], max_size=None)
         self.socket = self.connection.__enter__()
         self.number, self.console = 0, []
         for domain in ("Page", "Runtime", "Log"):
             self.call(domain + ".enable")
+
+    def pages(self):
+        try:
+            return [one for one in ask(self.port, target="/json", host="127.0.0.1:%d" % self.port).json() if one["type"] == "page"]
+        except OSError:
+            return []
 
     def call(self, method, **parameters):
         self.number += 1

@@ -63,7 +63,8 @@ def test_the_runtime_file_set_runs_in_a_root_of_its_own(jail, proxy, origin):
     port, source = free_port(), origin()
     (jail / "etc/config.yaml").write_text("listen: 127.0.0.1:%d\nupstream: %s\nrequest: {set: {X-Env: jailed}}\n" % (port, source.url))
     one = proxy(None, LISTEN=port, run=False)
-    one.argv = ["unshare", "-r", "chroot", str(jail), "/usr/local/bin/authproxy", "run", "-c", "/etc/config.yaml"]
+    one.argv = ["unshare", "-r", "-m", "sh", "-c", 'mount --rbind /proc "$0/proc" && exec chroot "$0" "$@"', str(jail),
+                "/usr/local/bin/authproxy", "run", "-c", "/etc/config.yaml"]
     one.env["XDG_RUNTIME_DIR"] = "/run"
     one.start()
     assert dict(one.ask(target="/jail").json()["fields"])["X-Env"] == "jailed"

@@ -241,7 +241,7 @@ def nginx(tmp_path_factory):
     (folder / "nginx.conf").write_text("""
 worker_processes 1; pid %(folder)s/pid; error_log %(folder)s/error.log; daemon off; %(user)s
 events { worker_connections 512; }
-http { %(scratch)s access_log off; default_type application/octet-stream; gzip on; gzip_types *; gzip_min_length 1;
+http { %(scratch)s access_log off; default_type application/octet-stream; gzip on; gzip_proxied any; gzip_types *; gzip_min_length 1;
   client_max_body_size 0; keepalive_requests 100000;
   server { listen 127.0.0.1:%(port)d; root %(files)s;
     if ($http_authorization != "Bearer token-for-tests") { return 403; }

@@ -51,14 +51,14 @@ rules:
         assert answer.json()["target"] == target
 
 
-@pytest.mark.parametrize("target, sent", [("/v1/a", "/a"), ("/v1", "/"), ("/v1/", "/"), ("/v1//a?x=//y", "/a?x=//y"), ("/v1/..%2Fa", None), ("/v1/%2e%2e/v1/b", "/b"),
+@pytest.mark.parametrize("target, sent", [("/v1/a", "/a"), ("/v1", "/"), ("/v1/", "/"), ("/v1//a?x=//y", "/a?x=//y"), ("/v1/..%2Fa", "/..%2Fa"), ("/v1/%2e%2e/v1/b", "/b"),
                                           ("/v1/a%2fb", "/a%2Fb"), ("/v1x/a", None)])
 def test_a_stripped_prefix_leaves_a_canonical_path(proxy, origin, target, sent):
     source = origin()
     one = proxy(PLAIN + "rules: [{name: v1, match: {path: /v1/**}, proxy: {upstream: default, strip_prefix: /v1}}]\n", ORIGIN=source.port)
     answer = one.ask(target=target)
     if sent is None:
-        assert answer.status in (400, 404) or not answer.json()["target"].startswith("/..")
+        assert answer.get("authproxy-error") == "no_rule"
     else:
         assert answer.json()["target"] == sent
 
@@ -96,7 +96,7 @@ def test_a_shared_cache_is_told_not_to_keep_what_a_credential_fetched(proxy, ori
         reply(wire, headers={"Cache-Control": control} if control else {})
 
     one = proxy(PLAIN + "credentials: {token: {bearer: t0ken}}\ncredential: token\n", ORIGIN=origin(serve).port)
-    private = {target: "private" in (one.ask(target=target).get("cache-control") or "") for target in ("/plain", "/public", "/shared", "/none")}
+    private = {target: "private" in ", ".join(one.ask(target=target).all("cache-control")) for target in ("/plain", "/public", "/shared", "/none")}
     assert private == {"/plain": True, "/public": False, "/shared": False, "/none": True}
 
 
