@@ -23,6 +23,8 @@ extension Exchange: LoaderDelegate {
         record.upstreamAnswered(head.status, at: worker.microseconds())
         if head.status == 101 { return switchProtocols(head, to: client) }
         if followsRedirect(head) { return .cancel }
+        // What the client sent behind a request to switch protocols may not have been meant as HTTP.
+        if asksForUpgrade { client.distrust() }
         let framing = framing(of: head)
         let keeps = client.decideToKeep() && !framing.endsWithConnection
         let out = client.output()

@@ -71,6 +71,7 @@ final class Exchange {
                 client: client.facts, trusted: snapshot.configuration.trustedProxies, settings: snapshot.canonical,
                 instance: worker.instance.span)
         } catch {
+            request.reset()
             return fail(error)
         }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
@@ -81,6 +82,7 @@ final class Exchange {
 
     /// A head that could not be read.
     func refuse(_ rejection: Rejection, for client: ClientConnection) {
+        head.reset()
         request.reset()
         prepare(for: client)
         fail(rejection)

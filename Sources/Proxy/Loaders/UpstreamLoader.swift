@@ -42,6 +42,8 @@ final class UpstreamLoader {
     private var informationalCount = 0
     private var upstreamHasFinished = false
     private(set) var attempts = 0
+    /// Counts the connections that were put to use: what was read from one is nothing to the next.
+    private var uses = 0
 
     private static let mostInformational = 32
 
@@ -161,6 +163,7 @@ final class UpstreamLoader {
         connection.server.requestsUnderWay += 1
         phase = .head
         attempts += 1
+        uses &+= 1
         if waited { exchange.stopWaiting() }
         let out = worker.output(for: connection)
         do {
@@ -268,7 +271,8 @@ final class UpstreamLoader {
     /// Works through what has been received; returns how much of it is done with.
     func process(_ buffer: ByteBuffer) -> Int {
         var position = 0
-        while connection != nil, position < buffer.count, wantsInput {
+        let use = uses
+        while connection != nil, use == uses, position < buffer.count, wantsInput {
             switch phase {
             case .head:
                 guard let next = readHead(buffer, from: position) else { return position }
@@ -282,6 +286,7 @@ final class UpstreamLoader {
                 return position
             }
         }
+        if use != uses { return buffer.count }
         if phase == .content || phase == .tunnel { setContentDeadline() }
         return position
     }
@@ -310,8 +315,7 @@ final class UpstreamLoader {
             exchange.loader(didReceiveInformational: head)
             return next
         }
-        deliver(head, leftover: buffer.count - next)
-        return next
+        return deliver(head, leftover: buffer.count - next) ? next : buffer.count
     }
 
     private func switchProtocols(_ head: ResponseHead) -> Bool {
@@ -324,7 +328,8 @@ final class UpstreamLoader {
         return true
     }
 
-    private func deliver(_ head: ResponseHead, leftover: Int) {
+    /// False when what is left of the buffer is done with too.
+    private func deliver(_ head: ResponseHead, leftover: Int) -> Bool {
         responseFraming = head.framing
         canBeKept = head.keepsAlive
         phase = .content
@@ -342,11 +347,13 @@ final class UpstreamLoader {
         switch exchange.loader(didReceiveResponse: head) {
         case .allow, .becomeTunnel:
             if isEmpty { finish(trailers: nil, leftover: leftover) }
+            return true
         case .cancel:
             // Drained where all of it is here already; a connection with an unread rest carries nothing more.
             let isHere = isEmpty || chunks == nil && !head.framing.endsWithConnection && contentLeft == UInt64(leftover)
             release(reusable: isHere && canBeKept && requestIsComplete)
             exchange.loaderDidCancel()
+            return false
         }
     }
 
