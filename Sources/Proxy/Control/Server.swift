@@ -93,7 +93,8 @@ package final class Server {
         if limit < configuration.limits.connections {
             configuration.limits.connections = limit
             logWriter.log(
-                .warn, "limits.connections is \(limit): half of the limit on open files; raise it (ulimit -n, LimitNOFILE=) for more")
+                .warn,
+                "limits.connections is \(limit): half of the limit on open files; raise it (ulimit -n, LimitNOFILE=) for more")
         }
         for index in 0..<count {
             guard let mailbox = try? Mailbox<WorkerMessage>() else { continue }
@@ -180,7 +181,8 @@ package final class Server {
         case .terminate: stop(signal)
         case .interrupt: isDraining ? finish(Self.forcedStop) : stop(signal)
         case .quit: finish(Self.forcedStop)
-        case .hangUp: child?.isRunning == true ? child?.send(signal) : ()
+        case .hangUp:
+            child?.isRunning == true ? child?.send(signal) : ()
             _ = reload()
         case .user1: logWriter.reopen()
         case .child: childChanged()

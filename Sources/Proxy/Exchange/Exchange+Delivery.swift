@@ -72,6 +72,11 @@ extension Exchange: LoaderDelegate {
         client.sendContent(data)
     }
 
+    /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
+    var spliceClient: ClientConnection? { client.flatMap { $0.takesSplice ? $0 : nil } }
+
+    func loader(didSplice count: Int) { record.bytesOut &+= UInt64(count) }
+
     func loaderDidFinish(trailers: TrailerSection?) {
         guard client != nil else { return }
         guard let trailers, head.takesTrailers, !trailers.lines.isEmpty else { return complete(trailers: nil) }

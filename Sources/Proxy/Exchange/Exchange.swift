@@ -173,6 +173,18 @@ final class Exchange {
         loader.send(content)
     }
 
+    /// Where large content of the request may go without being looked at; nil when it has to be kept or counted.
+    var spliceConnection: UpstreamConnection? {
+        guard !isOver, !discardsContent, replayContent == nil, case .upstream(let loader) = loader else { return nil }
+        return loader.spliceConnection
+    }
+
+    func contentWasSpliced(_ count: Int) {
+        contentReceived &+= UInt64(count)
+        record.bytesIn &+= UInt64(count)
+        if case .upstream(let loader) = loader { loader.contentWasSpliced() }
+    }
+
     func clientFinished(_ trailers: TrailerSection?) {
         contentIsComplete = true
         if isOver || discardsContent { return }
