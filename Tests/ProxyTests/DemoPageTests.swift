@@ -34,12 +34,15 @@ import Testing
     @Test func nothingOfTheRequestBecomesMarkup() {
         let attack = "\"'><script>alert(1)</script>&"
         var view = DemoRequestView(method: Array(attack.utf8), target: Array(attack.utf8))
-        view.fields = [DemoField(name: attack, value: attack, origin: .rule(name: attack, verb: attack))]
+        view.fields = [
+            DemoField(name: attack, value: attack, origin: .rule(name: attack, verb: attack)),
+            DemoField(name: attack, value: attack, origin: .credential(name: attack)),
+        ]
         view.removed = [DemoRemoval(name: attack, reason: attack)]
         let page = page(view)
         #expect(!page.contains("<script>alert"))
         #expect(!page.contains("\"'>"))
-        #expect(page.components(of: "&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;") == 10)
+        #expect(page.components(of: "&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;") == 13)
     }
 
     @Test func onlyWhatCarriesTheNonceRuns() {
@@ -92,7 +95,7 @@ import Testing
     @Test(arguments: [
         ("client", DemoField.Origin.client), ("client, rule api rename", .rule(name: "api", verb: "rename")),
         ("rule all the rest set", .rule(name: "all the rest", verb: "set")), ("credential my own", .credential(name: "my own")),
-        ("client, something else", .client), ("", .client), ("rule ", .client),
+        ("client, edited by cookies", .client), ("authproxy", .authproxy), ("", .client), ("rule ", .client),
     ])
     func provenanceIsReadFromItsWords(words: String, origin: DemoField.Origin) {
         #expect(DemoField.Origin(provenance: words) == origin)

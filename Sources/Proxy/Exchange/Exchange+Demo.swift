@@ -58,8 +58,13 @@ extension Exchange {
         else { return DemoRequestView(method: [], target: []) }
         var view = DemoRequestView(method: Array(description.method.utf8), target: Array(description.target.utf8))
         view.base = demoBase
-        view.fields = description.lines.map {
-            DemoField(name: $0.name, value: $0.value, origin: DemoField.Origin(provenance: $0.provenance))
+        let cookieSetter = plan.rules.map { snapshot.configuration.rules[$0] }.last { !$0.cookies.set.isEmpty }
+        view.fields = description.lines.map { line in
+            var field = DemoField(name: line.name, value: line.value, origin: DemoField.Origin(provenance: line.provenance))
+            if HTTP1.fieldID(field.name.span) == .cookie, let rule = cookieSetter {
+                field.origin = .rule(name: rule.name, verb: "cookies")
+            }
+            return field
         }
         view.removed = description.removed.map { DemoRemoval(name: $0.name, reason: $0.reason) }
         view.withheld = description.withheld.map { DemoRemoval(name: $0.name, reason: $0.reason) }
@@ -84,7 +89,7 @@ extension DemoField.Origin {
             self = .authproxy
         } else if words.hasPrefix("credential ") {
             self = .credential(name: String(words.dropFirst(11)))
-        } else if words.hasPrefix("rule "), let space = words.lastIndex(of: " "), space > words.startIndex {
+        } else if words.hasPrefix("rule "), let space = words.dropFirst(5).lastIndex(of: " ") {
             let name = words[..<space].dropFirst(5)
             self = .rule(name: String(name), verb: String(words[words.index(after: space)...]))
         } else {
