@@ -1,8 +1,9 @@
 #ifndef AUTHPROXY_CLINUX_H
 #define AUTHPROXY_CLINUX_H
 // What the Glibc module leaves out, and macros that the importer can not read. Static inline functions only.
-// fd_set is laid out under another name when GNU declarations are asked for, and Glibc's module does not ask: a type that two
-// modules define differently can not be imported. So it is read first, without.
+// fd_set and __rusage_who look otherwise when GNU declarations are asked for, and Glibc's module does not ask: a type that two
+// modules define differently can not be imported. So they are read first, without.
+#include <sys/resource.h>
 #include <sys/select.h>
 #undef _FEATURES_H
 #ifndef _GNU_SOURCE
@@ -19,7 +20,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
