@@ -100,12 +100,24 @@ package final class ByteBuffer {
     }
 
     package func append(decimal value: UInt) {
-        var divisor: UInt = 1
-        while value / divisor >= 10 { divisor *= 10 }
-        while divisor > 0 {
-            append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
+        if value < 10 { return append(UInt8(truncatingIfNeeded: value) &+ UInt8(ascii: "0")) }
+        let length = 20
+        if storedCapacity - storedCount < length { reserve(length) }
+        var count = 0
+        var rest = value
+        while rest > 0 {
+            count += 1
+            rest /= 10
         }
+        rest = value
+        var position = storedCount + count
+        while rest > 0 {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            position -= 1
+            unsafe base[position] = UInt8(truncatingIfNeeded: digit) &+ UInt8(ascii: "0")
+            rest = quotient
+        }
+        storedCount += count
     }
 
     package func append(hexadecimal value: UInt) {

@@ -20,6 +20,18 @@ package enum BodyFraming: Sendable, Equatable {
     case chunked
     /// Responses only: all until the connection ends.
     case untilClose
+
+    /// There is no content, whatever else is to be expected.
+    @inlinable package var isEmpty: Bool {
+        switch self {
+        case .none: true
+        case .length(let length): length == 0
+        case .chunked, .untilClose: false
+        }
+    }
+
+    @inlinable package var isChunked: Bool { if case .chunked = self { true } else { false } }
+    @inlinable package var endsWithConnection: Bool { if case .untilClose = self { true } else { false } }
 }
 
 /// The field names that some code asks for by name; all others are `.other` and compared by bytes.

@@ -53,6 +53,7 @@ package final class Worker {
     private let workerCount: Int
     private var listeners: [ClientListener] = []
     private(set) var clientCount = 0
+    private var eventTime: Int64 = 0
     private var resolutions: [Int: (Result<[SocketAddress], ResolutionError>) -> Void] = [:]
     private var nextResolution = 0
     private(set) var isDraining = false
@@ -257,6 +258,14 @@ package final class Worker {
         let mailbox = mailbox
         resolver.resolve(name: name, port: port) { result in mailbox.post(.resolved(id, result)) }
     }
+
+    /// Microseconds of the monotonic clock, read once for each event that the loop delivers.
+    func microseconds() -> Int64 {
+        if eventTime == 0 { eventTime = SystemClock.microseconds() }
+        return eventTime
+    }
+
+    func eventBegins() { eventTime = 0 }
 
     var unixTime: Int { Int(SystemClock.wallMilliseconds() / 1000) }
     var limits: Limits { snapshot.configuration.limits }

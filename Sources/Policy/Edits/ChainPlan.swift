@@ -7,6 +7,11 @@ package final class ChainPlan {
     /// The rule with the action, or -1: no rule took the request (a redirect hop).
     package let actionRule: Int
     package let action: ActionDefinition?
+    /// The action's kind with what it needs, each made ready.
+    package let proxy: ProxyPlan?
+    package let block: BlockDefinition?
+    /// Of all rules of the chain, by index into the configuration's credentials.
+    package let credentialIndexes: [Int]
     /// Of the rule with the action; for logs.
     package let ruleName: String
     package let request: EditPlan
@@ -32,6 +37,9 @@ package final class ChainPlan {
         self.rules = rules
         self.actionRule = actionRule
         action = actionRule >= 0 ? definitions[actionRule].action : nil
+        credentialIndexes = chain.flatMap(\.credentials)
+        if case .proxy(let definition)? = action { proxy = ProxyPlan(definition) } else { proxy = nil }
+        if case .block(let definition)? = action { block = definition } else { block = nil }
         ruleName = name
         request = EditPlan(
             merger: PlanMerger(

@@ -278,7 +278,7 @@ final class ClientConnection: Connection {
     /// The head has been written to `output()`; what follows is delimited like this.
     func responseBegins(_ framing: BodyFraming) {
         responseFraming = framing
-        if framing == .untilClose { closesAfterResponse = true }
+        if framing.endsWithConnection { closesAfterResponse = true }
     }
 
     func sendContent(_ content: Span<UInt8>) {
@@ -304,7 +304,7 @@ final class ClientConnection: Connection {
 
     /// Ends the response; `trailers` holds complete field lines.
     func finishResponse(trailers: ByteBuffer?) {
-        if responseFraming == .chunked {
+        if responseFraming.isChunked {
             let out = output()
             out.append("0\r\n")
             if let trailers { out.append(trailers.span) }
@@ -329,7 +329,7 @@ final class ClientConnection: Connection {
     func abortResponse() {
         exchange = nil
         worker.flushClientOutput()
-        closeDescriptor(reset: responseFraming == .untilClose || responseFraming == .none)
+        closeDescriptor(reset: responseFraming.endsWithConnection)
         worker.clientClosed(self)
     }
 

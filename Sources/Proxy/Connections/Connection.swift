@@ -45,6 +45,7 @@ public class Connection: EventHandler {
     // MARK: Events
 
     override public final func ready(_ readiness: Readiness) {
+        worker.eventBegins()
         if !isDisjoint(readiness, [.failed, .hungUp]) {
             isBroken = true
             isReadable = true
@@ -63,7 +64,10 @@ public class Connection: EventHandler {
         pump()
     }
 
-    override public final func turn() { if descriptor >= 0 { pump() } }
+    override public final func turn() {
+        worker.eventBegins()
+        if descriptor >= 0 { pump() }
+    }
 
     /// The first writability of a connecting socket, among others.
     func becameWritable() {}

@@ -118,8 +118,7 @@ extension DemoLoader {
 
     /// The rule passes such an upgrade on; an upstream would not see it otherwise.
     private var allowsWebSocket: Bool {
-        guard case .proxy(let proxy)? = exchange.plan?.action else { return false }
-        return proxy.upgrades.contains("websocket")
+        exchange.plan?.proxy?.definition.upgrades.contains("websocket") ?? false
     }
 
     func sendBack(_ content: Span<UInt8>) {

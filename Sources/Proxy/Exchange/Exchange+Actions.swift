@@ -115,7 +115,7 @@ extension Exchange {
     // MARK: 6 Record
 
     func finishRecord(_ client: ClientConnection?) {
-        record.endedAt = SystemClock.microseconds()
+        record.endedAt = worker.microseconds()
         let rule = plan.map { $0.actionRule } ?? -1
         worker.metrics.requestAnswered(
             listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,

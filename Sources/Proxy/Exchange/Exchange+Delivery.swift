@@ -20,11 +20,11 @@ extension Exchange: LoaderDelegate {
 
     func loader(didReceiveResponse head: ResponseHead) -> ResponseDisposition {
         guard let client else { return .cancel }
-        record.upstreamAnswered(head.status, at: SystemClock.microseconds())
+        record.upstreamAnswered(head.status, at: worker.microseconds())
         if head.status == 101 { return switchProtocols(head, to: client) }
         if followsRedirect(head) { return .cancel }
         let framing = framing(of: head)
-        let keeps = client.decideToKeep() && framing != .untilClose
+        let keeps = client.decideToKeep() && !framing.endsWithConnection
         let out = client.output()
         let mark = out.count
         do {

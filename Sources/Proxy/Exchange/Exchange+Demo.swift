@@ -29,7 +29,7 @@ extension Exchange {
 
     /// How the rule changes the path; nil for not at all.
     var demoPaths: PathMapping? {
-        guard redirects.hops == 0, let proxy = proxyDefinition, proxy.stripPrefix != nil || proxy.addPrefix != nil else { return nil }
+        guard redirects.hops == 0, let proxy = plan?.proxy?.definition, proxy.stripPrefix != nil || proxy.addPrefix != nil else { return nil }
         return PathMapping(stripPrefix: proxy.stripPrefix, addPrefix: proxy.addPrefix)
     }
 
@@ -45,7 +45,7 @@ extension Exchange {
     private var demoParameters: RequestWriter.Parameters {
         RequestWriter.Parameters(
             framing: sentFraming, upgrade: nil, expectsContinue: false, isFirstSend: redirects.hops == 0, paths: demoPaths,
-            preservesHost: redirects.hops > 0 || proxyDefinition?.preserveHost != .no)
+            preservesHost: redirects.hops > 0 || plan?.proxy?.preserveHost != .no)
     }
 
     /// What an upstream would have been sent, with where each part comes from and secrets as their sources.

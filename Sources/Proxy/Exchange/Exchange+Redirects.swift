@@ -17,7 +17,7 @@ struct RedirectState {
     var failure: Rejection?
     var hop: RedirectPolicy.Hop?
     /// Those of the first send: what a hop that no rule takes is sent by.
-    var lastProxy: ProxyDefinition?
+    var lastProxy: ProxyPlan?
     var upstream: Upstream?
 
     init() { mapping = OriginMapping(origin: chain.origin) }
@@ -41,8 +41,8 @@ struct RedirectState {
 extension Exchange {
     /// True when the response is a redirect that is followed here: the loader is to cancel, then the request is issued anew.
     func followsRedirect(_ response: ResponseHead) -> Bool {
-        guard response.status >= 301, response.status <= 308, let proxy = proxyDefinition ?? redirects.lastProxy,
-            case .follow = proxy.redirects.mode, loader.asksOrigin
+        guard response.status >= 301, response.status <= 308, let proxy = plan?.proxy ?? redirects.lastProxy,
+            proxy.redirectMode == .follow, loader.asksOrigin
         else { return false }
         if redirects.hops == 0 {
             redirects.chain.origin.set(
@@ -51,7 +51,7 @@ extension Exchange {
             redirects.upstream = upstream
         }
         let verdict = RedirectPolicy.decide(
-            response, to: current, by: proxy.redirects, bodyIsReplayable: contentCanBeReplayed, now: context.unixTime,
+            response, to: current, by: proxy.definition.redirects, bodyIsReplayable: contentCanBeReplayed, now: context.unixTime,
             chain: redirects.chain)
         switch verdict {
         case .follow(let hop):
@@ -136,7 +136,7 @@ extension Exchange {
             return fail(.upstreamUnreachable)
         }
         plan = snapshot.rules.planWithoutRule(towards: configured.index)
-        startUpstream(upstream, redirects.lastProxy ?? ProxyDefinition())
+        startUpstream(upstream, redirects.lastProxy ?? ProxyPlan(ProxyDefinition()))
     }
 }
 

@@ -9,10 +9,10 @@ extension Exchange {
     func writeRequestHead(to out: ByteBuffer) throws(Rejection) {
         guard let server = upstreamLoader.server, let plan else { throw .internalError }
         setDestination(server)
-        let proxy = proxyDefinition
-        upgradeToken = proxy.flatMap { allowedUpgrade($0) }
+        let proxy = plan.proxy
+        upgradeToken = head.asksForUpgrade ? proxy.flatMap { allowedUpgrade($0) } : nil
         let parameters = RequestWriter.Parameters(
-            framing: upgradeToken == nil ? sentFraming : .none, upgrade: upgradeToken,
+            framing: sentFraming, upgrade: upgradeToken,
             expectsContinue: head.expectsContinue && redirects.hops == 0 && !contentIsComplete,
             isFirstSend: redirects.hops == 0,
             paths: redirects.hops == 0 ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
@@ -20,11 +20,6 @@ extension Exchange {
         try RequestWriter.write(
             current, plan: plan, context: context, instance: worker.instance.span,
             hops: redirects.hops > 0 ? redirects.chain.cookies : nil, parameters, to: out)
-    }
-
-    var proxyDefinition: ProxyDefinition? {
-        if case .proxy(let proxy)? = plan?.action { return proxy }
-        return nil
     }
 
     private func setDestination(_ server: UpstreamServer) {
@@ -39,7 +34,7 @@ extension Exchange {
         context.withheld = 0
     }
 
-    private func preservesHost(_ proxy: ProxyDefinition?, _ server: UpstreamServer) -> Bool {
+    private func preservesHost(_ proxy: ProxyPlan?, _ server: UpstreamServer) -> Bool {
         switch proxy?.preserveHost ?? .auto {
         case .yes: true
         case .no: false
@@ -48,13 +43,13 @@ extension Exchange {
     }
 
     /// Of the client's Upgrade, the first protocol that the rule lets through; `h2c` never is one.
-    private func allowedUpgrade(_ proxy: ProxyDefinition) -> ByteRange? {
-        guard head.asksForUpgrade, redirects.hops == 0, head.framing == .none else { return nil }
+    private func allowedUpgrade(_ proxy: ProxyPlan) -> ByteRange? {
+        guard redirects.hops == 0, head.framing == .none else { return nil }
         for line in head.lines where line.id == .upgrade {
             let value = head.bytes.span(line.value)
             var elements = ListCursor()
             while let range = elements.next(in: value) {
-                for allowed in proxy.upgrades where matches(value.extracting(range), allowed) {
+                if proxy.allowsUpgrade(value.extracting(range)) {
                     return ByteRange(Int(line.value.start) + range.lowerBound, range.count)
                 }
             }
@@ -62,30 +57,17 @@ extension Exchange {
         return nil
     }
 
-    private func matches(_ token: Span<UInt8>, _ lowered: String) -> Bool {
-        guard token.count == lowered.utf8.count else { return false }
-        var index = 0
-        for byte in lowered.utf8 {
-            let other = token[index]
-            if byte != (other >= 0x41 && other <= 0x5a ? other | 0x20 : other) { return false }
-            index += 1
-        }
-        return true
-    }
-
     func requestWasSent() {
-        record.upstreamAsked(at: SystemClock.microseconds(), overReusedConnection: upstreamLoader.wasReused)
+        record.upstreamAsked(at: worker.microseconds(), overReusedConnection: upstreamLoader.wasReused)
         if upstreamLoader.wasReused { worker.metrics.upstreamConnectionReused() }
         countInjections()
     }
 
     private func countInjections() {
-        guard let plan else { return }
-        for rule in plan.rules {
-            for credential in snapshot.configuration.rules[rule].credentials {
-                worker.metrics.credential(
-                    snapshot.indexes.credentials[credential], context.withheld > 0 ? .withheld : .injected)
-            }
+        guard let plan, !plan.credentialIndexes.isEmpty else { return }
+        for credential in plan.credentialIndexes {
+            worker.metrics.credential(
+                snapshot.indexes.credentials[credential], context.withheld > 0 ? .withheld : .injected)
         }
     }
 
@@ -96,9 +78,9 @@ extension Exchange {
     // MARK: The response's head
 
     func writeResponseHead(_ head: ResponseHead, framing: BodyFraming, keeps: Bool, to out: ByteBuffer) throws(Rejection) {
-        let isProxied = proxyDefinition != nil || redirects.hops > 0
+        let isProxied = plan?.proxy != nil || redirects.hops > 0
         var mapping: OriginMapping?
-        if isProxied, rewritesLocations, loader.asksOrigin {
+        if isProxied, rewritesLocations, loader.asksOrigin, namesURLs(head) {
             redirects.chain.origin.set(
                 scheme: context.destinationScheme, authority: context.upstreamAuthority.span, sentHost: context.sentHost.span)
             redirects.mapping.begin(client: request, paths: plan?.path == nil && redirects.hops == 0 ? sentPaths : nil)
@@ -124,8 +106,18 @@ extension Exchange {
     }
 
     private var rewritesLocations: Bool {
-        if case .pass? = proxyDefinition?.redirects.mode { return false }
-        return true
+        plan?.proxy?.redirectMode != .pass
+    }
+
+    /// Whether there is a field that may name the upstream's origin.
+    private func namesURLs(_ head: ResponseHead) -> Bool {
+        for line in head.lines {
+            switch line.id {
+            case .location, .contentLocation, .refresh, .setCookie: return true
+            default: continue
+            }
+        }
+        return false
     }
 
     func writeResponseTrailers(_ trailers: TrailerSection, to out: ByteBuffer) {

@@ -93,7 +93,7 @@ final class Exchange {
         context.unixTime = worker.unixTime
         worker.fillRequestID(context.requestID)
         current = request
-        contentIsComplete = head.framing == .none || head.framing == .length(0)
+        contentIsComplete = head.framing.isEmpty
         contentReceived = 0
         discardsContent = false
         replayIsLost = false
@@ -105,7 +105,7 @@ final class Exchange {
         upstream = nil
         upgradeToken = nil
         redirects.reset()
-        record.reset(startedAt: SystemClock.microseconds())
+        record.reset(startedAt: worker.microseconds())
         worker.metrics.exchangeBegan()
     }
 
@@ -128,23 +128,26 @@ final class Exchange {
     // MARK: 4 Load (3, inject, happens whenever a loader asks for the head to be sent)
 
     private func load(_ plan: ChainPlan) {
-        switch plan.action {
-        case .proxy(let proxy):
+        if let proxy = plan.proxy {
             let upstream = snapshot.upstreams[proxy.upstream]
-            if upstream.definition.isDemo { return startDemo() }
+            if upstream.isDemo { return startDemo() }
             guard redirects.hops > 0 else { return startUpstream(upstream, proxy) }
             guard let target = upstreamForHop(upstream) else { return fail(.upstreamUnreachable) }
             startUpstream(target, proxy)
-        case .block(let block): startBlock(block)
-        case .respond: if let respond = plan.respond { startRespond(respond) }
-        case .redirect: if let redirect = plan.redirect { startRedirect(redirect) }
-        case nil: fail(.internalError)
+        } else if let block = plan.block {
+            startBlock(block)
+        } else if let respond = plan.respond {
+            startRespond(respond)
+        } else if let redirect = plan.redirect {
+            startRedirect(redirect)
+        } else {
+            fail(.internalError)
         }
     }
 
-    func startUpstream(_ upstream: Upstream, _ proxy: ProxyDefinition) {
+    func startUpstream(_ upstream: Upstream, _ proxy: ProxyPlan) {
         self.upstream = upstream
-        if case .follow = proxy.redirects.mode, replayContent == nil, !contentIsComplete || contentReceived > 0, !replayIsLost {
+        if proxy.redirectMode == .follow, replayContent == nil, !contentIsComplete || contentReceived > 0, !replayIsLost {
             replayContent = worker.buffers.lease()
         }
         loader = .upstream(upstreamLoader)
@@ -175,8 +178,8 @@ final class Exchange {
     }
 
     private func keepForReplay(_ content: Span<UInt8>) {
-        guard let replay = replayContent, case .proxy(let proxy)? = plan?.action else { return }
-        if replay.count + content.count > proxy.redirects.bodyBuffer {
+        guard let replay = replayContent, let proxy = plan?.proxy ?? redirects.lastProxy else { return }
+        if replay.count + content.count > proxy.bodyBuffer {
             replayContent = nil
             replayIsLost = true
             worker.buffers.giveBack(replay)

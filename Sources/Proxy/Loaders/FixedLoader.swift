@@ -4,7 +4,8 @@ internal import Policy
 /// Answers from memory: `block`, `respond`, `redirect`. The head is written as text and read by our own parser, so that
 /// nothing leaves that the parser would refuse, and edits apply to it as to any other.
 final class FixedLoader {
-    private unowned let exchange: Exchange
+    /// SAFETY: the exchange owns this loader for as long as itself.
+    private unowned(unsafe) let exchange: Exchange
     private let text = ByteBuffer(capacity: 512)
     private let head = ResponseHead()
 

@@ -17,8 +17,9 @@ final class UpstreamLoader {
         case tunnel
     }
 
-    private unowned let exchange: Exchange
-    private var worker: Worker { exchange.worker }
+    /// SAFETY: the exchange owns this loader for as long as itself.
+    private unowned(unsafe) let exchange: Exchange
+    private let worker: Worker
     private(set) var phase = Phase.idle
     private var upstream: Upstream?
     private(set) var server: UpstreamServer?
@@ -44,22 +45,25 @@ final class UpstreamLoader {
 
     private static let mostInformational = 32
 
-    init(exchange: Exchange) { self.exchange = exchange }
+    init(exchange: Exchange) {
+        self.exchange = exchange
+        worker = exchange.worker
+    }
 
     var wasReused: Bool { connection?.isReused ?? false }
     var isWaiting: Bool { phase == .waiting || phase == .connecting }
 
     // MARK: Finding a connection
 
-    func start(_ upstream: Upstream, _ proxy: ProxyDefinition, framing: BodyFraming) {
+    func start(_ upstream: Upstream, _ proxy: ProxyPlan, framing: BodyFraming) {
         self.upstream = upstream
-        let timeouts = upstream.definition.timeouts
+        let timeouts = upstream.timeouts
         responseTimeout = proxy.responseTimeout ?? timeouts.response
         responseIdleTimeout = proxy.responseIdleTimeout ?? timeouts.responseIdle
         connectTimeout = proxy.connectTimeout ?? timeouts.connect
         retriesLeft = proxy.retries
         requestFraming = framing
-        requestIsComplete = framing == .none || framing == .length(0)
+        requestIsComplete = framing.isEmpty
         contentWasSent = false
         responseHasBegun = false
         upstreamHasFinished = false
@@ -201,7 +205,7 @@ final class UpstreamLoader {
     private func sendFramed(_ content: Span<UInt8>) {
         guard let connection, !connection.isWriteBroken, content.count > 0 else { return }
         let out = worker.output(for: connection)
-        if requestFraming == .chunked && phase != .tunnel {
+        if requestFraming.isChunked && phase != .tunnel {
             out.append(hexadecimal: UInt(content.count))
             out.append("\r\n")
             out.append(content)
@@ -224,7 +228,7 @@ final class UpstreamLoader {
             if upstreamHasFinished { finish(trailers: nil) }
             return
         }
-        if requestFraming == .chunked, !connection.isWriteBroken {
+        if requestFraming.isChunked, !connection.isWriteBroken {
             let out = worker.output(for: connection)
             out.append("0\r\n")
             if let trailers { exchange.writeRequestTrailers(trailers, to: out) }
@@ -340,7 +344,7 @@ final class UpstreamLoader {
             if isEmpty { finish(trailers: nil, leftover: leftover) }
         case .cancel:
             // Drained where all of it is here already; a connection with an unread rest carries nothing more.
-            let isHere = isEmpty || chunks == nil && head.framing != .untilClose && contentLeft == UInt64(leftover)
+            let isHere = isEmpty || chunks == nil && !head.framing.endsWithConnection && contentLeft == UInt64(leftover)
             release(reusable: isHere && canBeKept && requestIsComplete)
             exchange.loaderDidCancel()
         }
@@ -387,7 +391,7 @@ final class UpstreamLoader {
     // MARK: Ends
 
     private func finish(trailers: TrailerSection?, leftover: Int = 0) {
-        let reusable = canBeKept && requestIsComplete && leftover == 0 && phase == .content && responseFraming != .untilClose
+        let reusable = canBeKept && requestIsComplete && leftover == 0 && phase == .content && !responseFraming.endsWithConnection
         release(reusable: reusable)
         exchange.loaderDidFinish(trailers: trailers)
     }
@@ -396,7 +400,7 @@ final class UpstreamLoader {
     func upstreamFinished() {
         switch phase {
         case .head: connectionBroke()
-        case .content where responseFraming == .untilClose: finish(trailers: nil)
+        case .content where responseFraming.endsWithConnection: finish(trailers: nil)
         case .tunnel:
             upstreamHasFinished = true
             connection?.isReadable = false

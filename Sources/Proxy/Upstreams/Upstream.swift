@@ -6,11 +6,14 @@ internal import Transport
 final class Upstream {
     let definition: UpstreamDefinition
     let index: Int
+    let isDemo: Bool
+    let timeouts: UpstreamTimeouts
     let nameText = ByteBuffer(capacity: 16)
     private(set) var servers: [UpstreamServer] = []
     /// Connections that exist, idle ones included; at most `limit`.
     private(set) var connectionCount = 0
     private let limit: Int
+    let mostIdle: Int
     private var turn = 0
     private var waiting: [UpstreamLoader] = []
     private unowned let worker: Worker
@@ -22,6 +25,9 @@ final class Upstream {
         self.index = index
         self.worker = worker
         nameText.append(text: definition.name)
+        isDemo = definition.isDemo
+        timeouts = definition.timeouts
+        mostIdle = definition.pool.maximumIdle
         limit = max(1, (definition.pool.maximumConnections + workers - 1) / workers)
         for server in definition.servers {
             servers.append(UpstreamServer(server, upstream: self, worker: worker))
@@ -107,6 +113,8 @@ final class Upstream {
 /// One server of an upstream: its addresses, and its idle connections with the latest used on top.
 final class UpstreamServer {
     let definition: ServerDefinition
+    /// SAFETY: an upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only
+    /// while the snapshot that owns it is held by its exchange.
     unowned let upstream: Upstream
     private let worker: Worker
     /// As it is written into Host.
@@ -199,11 +207,11 @@ final class UpstreamServer {
 
     /// Puts a connection whose exchange is over back, or closes it when there are enough.
     func giveBack(_ connection: UpstreamConnection) {
-        if upstream.isRetired || idle.count >= upstream.definition.pool.maximumIdle || worker.isDraining {
+        if upstream.isRetired || idle.count >= upstream.mostIdle || worker.isDraining {
             return connection.close()
         }
         idle.append(connection)
-        worker.loop.setDeadline(connection, after: upstream.definition.timeouts.idle)
+        worker.loop.setDeadline(connection, after: upstream.timeouts.idle)
         upstream.serveWaiting()
     }
 

@@ -1,0 +1,42 @@
+internal import HTTP
+
+/// `proxy:` made ready: one object that an exchange refers to, where copying the definition would count its many references.
+package final class ProxyPlan {
+    package enum RedirectMode: Sendable { case pass, rewrite, follow }
+
+    package let definition: ProxyDefinition
+    package let upstream: Int
+    package let preserveHost: ProxyDefinition.PreserveHost
+    package let redirectMode: RedirectMode
+    package let retries: Int
+    package let responseTimeout: Int?
+    package let responseIdleTimeout: Int?
+    package let connectTimeout: Int?
+    /// The largest content that is kept for a redirect that asks for it again.
+    package let bodyBuffer: Int
+    private let upgrades: [[UInt8]]
+
+    package init(_ definition: ProxyDefinition) {
+        self.definition = definition
+        upstream = definition.upstream
+        preserveHost = definition.preserveHost
+        redirectMode =
+            switch definition.redirects.mode {
+            case .pass: .pass
+            case .rewrite: .rewrite
+            case .follow: .follow
+            }
+        retries = definition.retries
+        responseTimeout = definition.responseTimeout
+        responseIdleTimeout = definition.responseIdleTimeout
+        connectTimeout = definition.connectTimeout
+        bodyBuffer = definition.redirects.bodyBuffer
+        upgrades = definition.upgrades.map { Array($0.utf8) }
+    }
+
+    /// Whether a protocol of the client's Upgrade, in any case, is let through.
+    package func allowsUpgrade(_ token: Span<UInt8>) -> Bool {
+        for allowed in upgrades where RuleBytes.equal(token, ignoringCase: allowed.span) { return true }
+        return false
+    }
+}
