@@ -339,7 +339,8 @@ class Proxy:
 
     def listens(self):
         try:
-            Client(self.listen, 1).close()
+            for address in [self.listen] + [self.texts[name] for name in ("ADMIN",) if name in self.texts]:
+                Client(address, 1).close()
             return True
         except OSError:
             return False

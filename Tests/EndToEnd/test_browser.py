@@ -94,6 +94,7 @@ def page(proxy, browser):
     yield browser
     assert not browser.console, browser.console
     assert SECRET not in browser.script("document.documentElement.outerHTML")
+    browser.call("Page.navigate", url="about:blank")  # ends what the page still had open
 
 
 def test_the_injected_headers_are_shown_and_marked(page):

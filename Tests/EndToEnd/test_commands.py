@@ -160,11 +160,11 @@ def explain(tmp_path, *arguments):
 
 def test_explain_says_which_rules_match_and_which_key_refused_the_others(tmp_path):
     shown = explain(tmp_path, "GET", "http://127.0.0.1:8080/v1/logo.png")
-    assert re.search(r"static.*match", shown) and re.search(r"api.*match", shown)
+    assert re.search(r"✓ static", shown) and re.search(r"✓ api", shown) and re.search(r"✗ other +host", shown)
     shown = explain(tmp_path, "POST", "http://127.0.0.1:8080/v1/logo.png")
-    assert re.search(r"static[^\n]*(\n[^\n]*)?method", shown), shown
+    assert re.search(r"✗ static +method", shown) and re.search(r"✓ api", shown)
     shown = explain(tmp_path, "GET", "http://127.0.0.1:8080/elsewhere")
-    assert "path" in shown and "host" in shown and "no_rule" in shown
+    assert re.search(r"✗ api +path", shown) and "no_rule" in shown
 
 
 def test_explain_shows_the_request_as_it_would_be_sent(tmp_path):

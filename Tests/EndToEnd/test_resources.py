@@ -282,8 +282,8 @@ def test_a_warm_request_allocates_nothing(proxy, origin, tmp_path, kind, access)
         assert count() > 0, "the counter is not in force"
         requests(1000)
         short, long = requests(1000), requests(3000)
-    # What happens by the clock (timers, log flushes) may allocate now and then; what happens per request would show 2,000 times.
-    assert long - short <= 20 and long <= 40, "%d allocations for 1,000 requests, %d for 3,000" % (short, long)
+    # What happens by the clock (timers, log flushes) may allocate now and then; one allocation in a request would show 3,000 times.
+    assert max(short, long) <= 30, "%d allocations for 1,000 requests, %d for 3,000" % (short, long)
 
 
 DATA = {"recvfrom", "recvmsg", "read", "readv", "sendto", "sendmsg", "write", "writev", "splice", "sendfile"}

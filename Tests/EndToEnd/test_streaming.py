@@ -58,13 +58,20 @@ def test_an_event_stream_without_length_ends_with_the_origin(proxy, origin):
         assert client.ask(target="/events").body == b"data: 1\n\n"
 
 
-def test_a_client_that_leaves_stops_the_stream_at_the_origin(proxy, origin):
+@pytest.mark.parametrize("how", ["reset", "close"])
+def test_a_client_that_leaves_stops_the_stream_at_the_origin(proxy, origin, how):
+    """A reset is seen at once; an orderly end could be a half-close, so it is seen with the next event that nobody takes."""
     gone = threading.Event()
 
     def events(request, wire):
         wire.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n8\r\ndata: 1\n\r\n")
+        wire.socket.settimeout(30 if how == "reset" else 0.1)
         try:
-            wire.more()
+            while True:
+                try:
+                    wire.more()
+                except TimeoutError:
+                    wire.send("8\r\ndata: 2\n\r\n")
         except (Gone, OSError):
             gone.set()
             raise
@@ -73,7 +80,7 @@ def test_a_client_that_leaves_stops_the_stream_at_the_origin(proxy, origin):
     client = one.client()
     client.request(target="/events")
     client.until(b"data: 1")
-    client.close()
+    client.close(reset=how == "reset")
     assert gone.wait(10), "the origin still sends to nobody"
 
 
