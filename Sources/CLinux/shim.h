@@ -1,8 +1,8 @@
 #ifndef AUTHPROXY_CLINUX_H
 #define AUTHPROXY_CLINUX_H
 // What the Glibc module leaves out, and macros that the importer can not read. Static inline functions only.
-// fd_set and __rusage_who look otherwise when GNU declarations are asked for, and Glibc's module does not ask: a type that two
-// modules define differently can not be imported. So they are read first, without.
+// Some types are laid out under other names when GNU declarations are asked for, and Glibc's module does not ask: a type that
+// two modules define differently can not be imported. So these are read first, without.
 #include <sys/resource.h>
 #include <sys/select.h>
 #undef _FEATURES_H
@@ -49,6 +49,7 @@ static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NON
 static inline int clinux_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 static inline int clinux_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
 static inline int clinux_pipe(int fds[2]) { return pipe2(fds, O_NONBLOCK | O_CLOEXEC); }
+static inline int clinux_set_pipe_size(int fd, int size) { return fcntl(fd, F_SETPIPE_SZ, size); }
 static inline ssize_t clinux_splice(int from, int to, size_t length, int more) {
     return splice(from, 0, to, 0, length, SPLICE_F_MOVE | SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
 }

@@ -32,11 +32,6 @@ extension CanonicalRequest {
         client: ClientFacts, trusted: [AddressRange], settings: CompiledCanonicalSettings, instance: Span<UInt8>
     ) throws(Rejection) {
         method = head.method
-        target.clear()
-        pathLength = 0
-        authority.clear()
-        hostLength = 0
-        clientAddressText.clear()
         // Neither a tunnel to anywhere (RFC 9110 section 9.3.6) nor an echo of what was injected (9.3.8).
         if method == .connect || method == .trace { throw .methodNotAllowed }
         isHop = false

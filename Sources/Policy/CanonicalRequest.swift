@@ -84,10 +84,8 @@ package final class CanonicalRequest {
         getToken.append("GET")
     }
 
-    /// Forgets a request whose head could not be read, so that nothing of the one before is taken for it.
+    /// Forgets what a request that was refused had, so that nothing of it, half read, is taken for a canonical request.
     package func reset() {
-        head.reset()
-        method = .get
         target.clear()
         pathLength = 0
         pathExtension = .empty

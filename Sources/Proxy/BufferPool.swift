@@ -1,4 +1,5 @@
 internal import HTTP
+internal import Transport
 
 /// A worker's free buffers; connections lease one only while they hold bytes.
 final class BufferPool {
@@ -17,4 +18,14 @@ final class BufferPool {
         buffer.clear()
         free.append(buffer)
     }
+}
+
+/// A worker's free pipes for large transfers; each is two descriptors, so few are kept.
+final class PipePool {
+    private var free: [SplicePipe] = []
+    private static let mostKept = 16
+
+    func lease() -> SplicePipe? { free.popLast() ?? SplicePipe() }
+
+    func giveBack(_ pipe: SplicePipe) { if pipe.count == 0, free.count < Self.mostKept { free.append(pipe) } }
 }

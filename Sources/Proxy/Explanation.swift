@@ -60,7 +60,8 @@ package struct Explanation {
         case .proxy(let proxy):
             let upstream = configuration.upstreams[proxy.upstream]
             action = "proxy"
-            self.upstream = "\(upstream.name) (\(upstream.isDemo ? "demo" : upstream.servers.map(Self.url).joined(separator: ", ")))"
+            self.upstream =
+                "\(upstream.name) (\(upstream.isDemo ? "demo" : upstream.servers.map(Self.url).joined(separator: ", ")))"
             redirects = Self.text(proxy.redirects)
             self.request = try describe(plan, proxy, upstream.servers.first, request, context, instance)
         case .block(let block): action = "block, status \(block.status.map(String.init) ?? "200 or 204 by type")"

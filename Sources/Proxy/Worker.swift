@@ -69,6 +69,9 @@ package final class Worker {
     let empty = ByteBuffer(capacity: 16)
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
+    let pipes = PipePool()
+    /// Content of a known length of which at least so much is to come goes from socket to socket.
+    static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
     private let upstreamOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
     /// Whose output is in `clientOutput`, not yet sent.

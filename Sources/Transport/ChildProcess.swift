@@ -7,7 +7,9 @@ package final class ChildProcess {
     private let process: pid_t
     package private(set) var isRunning = true
 
-    package init(_ command: [String], environment additions: [String: String]) throws(SystemError) {
+    package init(
+        _ command: [String], environment additions: [String: String], without removed: [String] = []
+    ) throws(SystemError) {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -24,7 +26,8 @@ package final class ChildProcess {
         var index = 0
         while let entry = clinux_environment(index) {
             let text = String(cString: entry)
-            if !additions.keys.contains(where: { text.hasPrefix($0 + "=") }) { variables.append(text) }
+            let name = text.prefix { $0 != "=" }
+            if additions[String(name)] == nil && !removed.contains(String(name)) { variables.append(text) }
             index += 1
         }
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]

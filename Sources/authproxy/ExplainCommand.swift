@@ -29,7 +29,7 @@ enum ExplainCommand {
             head: request.head, client: try client(arguments.value("--client") ?? "127.0.0.1", request, configuration),
             configuration: configuration, urlLists: URLListFiles.read(configuration.rules))
         Terminal.print(ExplanationText(explanation, colour: colour).text)
-        return explanation.rejection == nil ? ExitStatus.success : ExitStatus.failure
+        return ExitStatus.success
     }
 
     private static func client(_ text: String, _ request: RequestText, _ configuration: Configuration) throws -> ClientFacts {

@@ -55,7 +55,7 @@ struct ChunkedDecoderTests {
         ("0\r\n\r\n", ""), ("5\r\nhello\r\n0\r\n\r\n", "hello"), ("0000000005\r\nhello\r\n0\r\n\r\n", "hello"),
         ("A\r\n0123456789\r\n000\r\n\r\n", "0123456789"), ("a\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
         ("1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", "hi"),
-        ("00000000000000000000000000000001\r\nx\r\n0\r\n\r\n", "x"), ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n")
+        ("00000000000000000000000000000001\r\nx\r\n0\r\n\r\n", "x"), ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n"),
     ])
     func contents(message: String, content: String) {
         let decoded = Decoded(Array((message + "GET /next").utf8))
@@ -68,7 +68,7 @@ struct ChunkedDecoderTests {
     /// Cases FR-13b: extensions are checked and dropped.
     @Test(arguments: [
         ";a", ";a=b", ";a=\"q\"", ";a=b;c", " ;a", "\t ; \ta\t = \tb ;c", ";a=\"\"", ";a=\"x;y=\\\"z\\\\\"", ";a=\"\u{e9}\t\"",
-        ";a=\"q\" ;b", ";a ;b", ";a=b ; c=d"
+        ";a=\"q\" ;b", ";a ;b", ";a=b ; c=d",
     ])
     func extensions(text: String) {
         let decoded = Decoded(Array("5\(text)\r\nhello\r\n0\(text)\r\n\r\n".utf8))
@@ -92,7 +92,7 @@ struct ChunkedDecoderTests {
         "5=\r\nhello", "5 a\r\nhello",
         "0\r\nX\r\n\r\n", "0\r\n X: y\r\n\r\n", "0\r\nX: y\r\n folded\r\n\r\n", "0\r\nX : y\r\n\r\n", "0\r\nX: a\rb\r\n\r\n",
         "0\r\nX: a\nY: b\r\n\r\n",
-        "0\r\nX: \u{0}\r\n\r\n", "0\r\n: y\r\n\r\n", "0\r\n\n", "0\r\n\rX", "0\n\r\n", "0\r\nX: y\n\r\n", "0\r\nX: y\r\r\n"
+        "0\r\nX: \u{0}\r\n\r\n", "0\r\n: y\r\n\r\n", "0\r\n\n", "0\r\n\rX", "0\n\r\n", "0\r\nX: y\n\r\n", "0\r\nX: y\r\r\n",
     ])
     func malformed(message: String) {
         for step in [Int.max, 1, 2, 3] {

@@ -17,7 +17,7 @@ struct FieldNameTests {
         ("Cache-Control", .cacheControl), ("Content-Type", .contentType), ("Accept", .accept), ("Date", .date),
         ("Server", .server),
         ("Content-Encoding", .contentEncoding), ("Referer", .referer), ("Origin", .origin), ("Sec-Fetch-Dest", .secFetchDest),
-        ("Pragma", .pragma), ("Max-Forwards", .maxForwards)
+        ("Pragma", .pragma), ("Max-Forwards", .maxForwards),
     ])
     func names(name: String, id: FieldID) {
         for spelling in [name, name.lowercased(), name.uppercased()] {
@@ -34,14 +34,14 @@ struct FieldNameTests {
     @Test(arguments: [
         "X-Forwarded-Prefix", "x-forwarded-user", "X-FORWARDED-", "X-Original-URL", "x-original-uri", "X-Forwarded-Fo",
         "X-Forwarded-Ports",
-        "X-Forwarded-Access-Token"
+        "X-Forwarded-Access-Token",
     ])
     func forwardedFamily(name: String) {
         #expect(fieldID(name) == .xForwardedOther)
     }
 
     @Test(arguments: [
-        "", "a", "X-Forwarded", "X_Forwarded_For", "X-Origin-Al", "Hos~", "User-Agent", "Accept-Encoding", "VIA^", "e"
+        "", "a", "X-Forwarded", "X_Forwarded_For", "X-Origin-Al", "Hos~", "User-Agent", "Accept-Encoding", "VIA^", "e",
     ])
     func others(name: String) {
         #expect(fieldID(name) == .other)

@@ -34,7 +34,7 @@ struct FieldSyntaxTests {
         ("a", "b", false),
         ("a", "", false), ("[", "{", false), ("@", "`", false), ("abcdefgh[", "abcdefgh{", false), ("Z\u{e9}", "z\u{e9}", true),
         ("\u{c9}", "\u{e9}", false), ("-", "\r", false), ("content-length", "content\rlength", false),
-        ("keep-alive", "keep-alivf", false)
+        ("keep-alive", "keep-alivf", false),
     ])
     func comparison(first: String, second: String, areEqual: Bool) {
         let one = Array(first.utf8)
@@ -54,7 +54,7 @@ struct FieldSyntaxTests {
         ("0", UInt64(0)), ("007", 7), ("18446744073709551615", .max), ("18446744073709551616", nil),
         ("99999999999999999999", nil), ("", nil), ("+1", nil),
         ("-1", nil), (" 1", nil), ("1 ", nil), ("1,1", nil), ("0x1", nil), ("1e3", nil),
-        ("00000000000000000000000000000000000000001", 1)
+        ("00000000000000000000000000000000000000001", 1),
     ])
     func decimals(text: String, value: UInt64?) {
         let parsed = HTTP1.decimal(Array(text.utf8).span)
@@ -67,7 +67,7 @@ struct FieldSyntaxTests {
         ("\"a, b\", c", ["\"a, b\"", "c"]), ("x=\"a\\\",b\", c", ["x=\"a\\\",b\"", "c"]), ("\"open, b", ["\"open, b"]),
         ("a b, c", ["a b", "c"]),
         ("a\\,b", ["a\\", "b"]), ("\"x\\", ["\"x\\"]), ("\"\",\"\"", ["\"\"", "\"\""]),
-        ("for=\"[::1]:80\", for=b", ["for=\"[::1]:80\"", "for=b"])
+        ("for=\"[::1]:80\", for=b", ["for=\"[::1]:80\"", "for=b"]),
     ])
     func lists(value: String, elements: [String]) {
         #expect(HTTPTests.elements(value) == elements)

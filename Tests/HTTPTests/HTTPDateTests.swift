@@ -10,7 +10,7 @@ struct HTTPDateTests {
         (1_709_251_199, "Thu, 29 Feb 2024 23:59:59 GMT"), (1_735_689_599, "Tue, 31 Dec 2024 23:59:59 GMT"),
         (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"), (Int.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
         (-1, "Thu, 01 Jan 1970 00:00:00 GMT"),
-        (Int.min, "Thu, 01 Jan 1970 00:00:00 GMT")
+        (Int.min, "Thu, 01 Jan 1970 00:00:00 GMT"),
     ])
     func dates(seconds: Int, date: String) {
         let buffer = ByteBuffer()

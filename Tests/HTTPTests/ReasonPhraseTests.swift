@@ -7,7 +7,7 @@ struct ReasonPhraseTests {
         (308, "Permanent Redirect"),
         (400, "Bad Request"), (413, "Content Too Large"), (421, "Misdirected Request"),
         (431, "Request Header Fields Too Large"),
-        (502, "Bad Gateway"), (508, "Loop Detected"), (299, ""), (306, ""), (499, ""), (599, ""), (0, ""), (999, ""), (-1, "")
+        (502, "Bad Gateway"), (508, "Loop Detected"), (299, ""), (306, ""), (499, ""), (599, ""), (0, ""), (999, ""), (-1, ""),
     ])
     func phrases(status: Int, phrase: String) {
         #expect("\(ReasonPhrase.of(status))" == phrase)

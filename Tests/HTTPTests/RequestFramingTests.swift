@@ -6,7 +6,7 @@ struct RequestFramingTests {
     @Test(arguments: [
         ("Content-Length: 0", BodyFraming.length(0)), ("Content-Length: 5", .length(5)), ("content-length:007", .length(7)),
         ("Content-Length: 9223372036854775807", .length(9_223_372_036_854_775_807)), ("Transfer-Encoding: chunked", .chunked),
-        ("transfer-encoding:\tChUnKeD \t", .chunked), ("X: y", .none)
+        ("transfer-encoding:\tChUnKeD \t", .chunked), ("X: y", .none),
     ])
     func framings(line: String, framing: BodyFraming) {
         #expect(request("POST / HTTP/1.1\r\nHost: a\r\n\(line)\r\n\r\n").head?.framing == framing)
@@ -14,7 +14,7 @@ struct RequestFramingTests {
 
     @Test(arguments: [
         "", "+5", "-0", "-5", "0x5", "1_0", "5 5", "1Z", "5;", "5.0", "99999999999999999999", "9223372036854775808",
-        "18446744073709551616", "5,5", "5, 5", ",5", "\"5\"", "٥"
+        "18446744073709551616", "5,5", "5, 5", ",5", "\"5\"", "٥",
     ])
     func lengthsThatAreNone(length: String) {
         #expect(request("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n") == .refused(.malformed))
@@ -33,7 +33,7 @@ struct RequestFramingTests {
         "Transfer-Encoding: \"chunked\"",
         "Transfer-Encoding: gzip", "Transfer-Encoding: chunked, gzip", "Transfer-Encoding: gzip;a=b, chunked",
         "Transfer-Encoding: gzip chunked", "Transfer-Encoding: gzip, chunked\r\nContent-Length: 5",
-        "Content-Length: 5\r\nTransfer-Encoding: gzip"
+        "Content-Length: 5\r\nTransfer-Encoding: gzip",
     ])
     func doubtfulLengths(lines: String) {
         #expect(request("POST / HTTP/1.1\r\nHost: a\r\n\(lines)\r\n\r\n") == .refused(.malformed))
@@ -56,7 +56,7 @@ struct RequestFramingTests {
         ("1.1", "Connection: x, CLOSE ,y", false), ("1.1", "Connection: keep-alive\r\nConnection: close", false),
         ("1.1", "Connection: \"close\"", true), ("1.1", "Connection: closed", true), ("1.1", "Connection: ,,", true),
         ("1.0", "X: y", false), ("1.0", "Connection: keep-alive", true), ("1.0", "connection: Foo, Keep-Alive", true),
-        ("1.0", "Connection: keep-alive, close", false), ("1.0", "Proxy-Connection: keep-alive", false)
+        ("1.0", "Connection: keep-alive, close", false), ("1.0", "Proxy-Connection: keep-alive", false),
     ])
     func persistence(version: String, line: String, keepsAlive: Bool) {
         #expect(request("GET / HTTP/\(version)\r\nHost: a\r\n\(line)\r\n\r\n").head?.keepsAlive == keepsAlive)
@@ -68,7 +68,7 @@ struct RequestFramingTests {
         ("1.1", "Expect: 100-continue\r\nContent-Length: 5", true),
         ("1.1", "Expect: 100-Continue\r\nTransfer-Encoding: chunked", true),
         ("1.1", "Expect: 100-continue\r\nContent-Length: 0", false), ("1.1", "Expect: 100-continue", false),
-        ("1.1", "Expect: other\r\nContent-Length: 5", false), ("1.0", "Expect: 100-continue\r\nContent-Length: 5", false)
+        ("1.1", "Expect: other\r\nContent-Length: 5", false), ("1.0", "Expect: 100-continue\r\nContent-Length: 5", false),
     ])
     func expectations(version: String, lines: String, expects: Bool) {
         #expect(request("POST / HTTP/\(version)\r\nHost: a\r\n\(lines)\r\n\r\n").head?.expectsContinue == expects)
@@ -77,7 +77,7 @@ struct RequestFramingTests {
     @Test(arguments: [
         ("1.1", "TE: trailers", true), ("1.1", "TE: gzip;q=0.5, Trailers", true), ("1.1", "TE: gzip", false),
         ("1.1", "TE:", false),
-        ("1.1", "TE: gzip\r\nTE: trailers", true), ("1.1", "TE: trailers;q=1", false), ("1.0", "TE: trailers", false)
+        ("1.1", "TE: gzip\r\nTE: trailers", true), ("1.1", "TE: trailers;q=1", false), ("1.0", "TE: trailers", false),
     ])
     func trailersAreTaken(version: String, line: String, takes: Bool) {
         #expect(request("GET / HTTP/\(version)\r\nHost: a\r\n\(line)\r\n\r\n").head?.takesTrailers == takes)
@@ -87,7 +87,7 @@ struct RequestFramingTests {
         ("1.1", "Connection: Upgrade\r\nUpgrade: websocket", true),
         ("1.1", "Upgrade: h2c\r\nConnection: keep-alive, upgrade", true),
         ("1.1", "Connection: Upgrade", false), ("1.1", "Upgrade: websocket", false),
-        ("1.0", "Connection: Upgrade\r\nUpgrade: websocket", false)
+        ("1.0", "Connection: Upgrade\r\nUpgrade: websocket", false),
     ])
     func upgrades(version: String, lines: String, asks: Bool) {
         #expect(request("GET / HTTP/\(version)\r\nHost: a\r\n\(lines)\r\n\r\n").head?.asksForUpgrade == asks)

@@ -30,7 +30,7 @@ struct RequestParserTests {
         ("GET", Method.get), ("HEAD", .head), ("POST", .post), ("PUT", .put), ("DELETE", .delete),
         ("CONNECT", .connect), ("OPTIONS", .options), ("TRACE", .trace), ("PATCH", .patch),
         ("get", .other), ("GETS", .other), ("GE", .other), ("PROPFIND", .other), ("M-SEARCH", .other),
-        ("!#$%&'*+-.^_`|~09azAZ", .other), (String(repeating: "M", count: 64), .other)
+        ("!#$%&'*+-.^_`|~09azAZ", .other), (String(repeating: "M", count: 64), .other),
     ])
     func methods(name: String, method: Method) throws {
         let head = try #require(request("\(name) / HTTP/1.1\r\nHost: a\r\n\r\n").head)
@@ -43,7 +43,7 @@ struct RequestParserTests {
         "GET /  HTTP/1.1", "GET / a HTTP/1.1", "GET HTTP/1.1", "GET /", "GET", "GET /\t HTTP/1.1", "GET /\u{7f} HTTP/1.1",
         "GET /\u{0} HTTP/1.1", "GET / HTTP/1.1x", "GET / HTTP/01.1", "GET / HTTP/1", "GET / http/1.1", "GET / HTTP/1.10",
         "GET / HTTP/1,1", "GET / HTTP/x.1", "GET / HTTPS/1.1", "GET / FOO", "\u{e9}GET / HTTP/1.1", "GET / HTTP/1.1\r",
-        "MMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMM / HTTP/1.1"
+        "MMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMM / HTTP/1.1",
     ])
     func malformedRequestLines(line: String) {
         #expect(request(line + "\r\nHost: a\r\n\r\n") == .refused(.malformed))
@@ -77,7 +77,7 @@ struct RequestParserTests {
     @Test(arguments: [
         "X-A: 1\r\n folded: 2", "X-A: 1\r\n\tfolded", "X-A : 1", "X-A\t: 1", ": 1", "X-A", "X A: 1", "X(A: 1", "X-\u{e9}: 1",
         "X-A: a\u{0}b", "X-A: a\rb", "X-A: a\nX-B: b", "X-A: \u{b}b", "X-A: a\u{7f}", "X-A: a\u{1b}", "X-A: a\r\r\nX-B: b",
-        " X-A: 1", "\tX-A: 1", "\u{0}: 1", "X-A: 1\n", "X[]: 1", "X@: 1", "\"X\": 1", "X,Y: 1", "X{}: 1", "X/Y: 1"
+        " X-A: 1", "\tX-A: 1", "\u{0}: 1", "X-A: 1\n", "X[]: 1", "X@: 1", "\"X\": 1", "X,Y: 1", "X{}: 1", "X/Y: 1",
     ])
     func malformedFields(lines: String) {
         #expect(request("GET / HTTP/1.1\r\nHost: a\r\n\(lines)\r\n\r\n") == .refused(.malformed))
@@ -95,7 +95,7 @@ struct RequestParserTests {
         let values: [[UInt8]] = [
             Array("a\tb".utf8), Array("\"a, b\"; c".utf8), [0x80, 0xff], [0x7e, 0xff, 0x7e, 0x80, 0x21],
             [UInt8](repeating: 0x6c, count: 4000),
-            Array(":::".utf8), [0x21]
+            Array(":::".utf8), [0x21],
         ]
         for value in values {
             let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nX-Odd: ".utf8) + value + Array("\r\n\r\n".utf8)
@@ -148,7 +148,7 @@ struct RequestParserTests {
 
     @Test(arguments: [
         "Content-Type", "Content-Location", "Authorization", "Proxy-Authorization", "Max-Forwards", "Referer", "Origin", "Date",
-        "Content-Length", "Transfer-Encoding"
+        "Content-Length", "Transfer-Encoding",
     ])
     func singletons(name: String) {
         let value = name == "Transfer-Encoding" ? "chunked" : "1"
@@ -172,7 +172,7 @@ struct RequestParserTests {
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\n", "GET / HTTP/1.1\nHost: a\r\n\r\n",
             "GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP/1.1\r\nHost: a\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "b", count: 220) + "\u{1}\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "a: b\r\n", count: 9) + "\r\n"
+            "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "a: b\r\n", count: 9) + "\r\n",
         ]
         let tight = limits(headerBytes: 200, headerCount: 8, uriBytes: 64)
         for message in messages {

@@ -19,7 +19,7 @@ struct ResponseParserTests {
         ("HTTP/1.1 200 OK", 200, "OK"), ("HTTP/1.1 200 ", 200, ""), ("HTTP/1.1 200", 200, ""),
         ("HTTP/1.0 999 x\ty", 999, "x\ty"),
         ("HTTP/1.1 200  two", 200, " two"), ("HTTP/1.1 404 Pas trouv\u{e9}", 404, "Pas trouv\u{e9}"),
-        ("HTTP/1.1 100 C", 100, "C")
+        ("HTTP/1.1 100 C", 100, "C"),
     ])
     func statusLines(line: String, status: Int, reason: String) throws {
         let head = try #require(response(line + "\r\n\r\n").head)
@@ -33,7 +33,7 @@ struct ResponseParserTests {
         "HTTP/1.1 200\tOK", "http/1.1 200 OK", "HTTP/1.1", "HTTP/1.1 200 O\rK", "HTTP/1.1 200 O\u{0}K", "HTTP/11 200 OK",
         "ICY 200 OK",
         " HTTP/1.1 200 OK", "\r\nHTTP/1.1 200 OK", "HTTP/1.1 000 No", "HTTP/1.1200 OK", "EXTRA", "HTTP/1.1 200 O\u{7f}K",
-        "HTTP/1.1 200 OK\r"
+        "HTTP/1.1 200 OK\r",
     ])
     func malformedStatusLines(line: String) {
         #expect(response(line + "\r\nContent-Length: 0\r\n\r\n") == .refused(.malformed))
@@ -54,7 +54,7 @@ struct ResponseParserTests {
     @Test(arguments: [
         "X: 1\r\n folded", ": 1", "X", "X Y: 1", "X: a\rb", "X: a\nb: c", "X: \u{0}", " X: 1", "X(: 1", "X \t",
         "Location: /a\r\nLocation: /b",
-        "Location: /a\r\nlocation: /a"
+        "Location: /a\r\nlocation: /a",
     ])
     func malformedFields(lines: String) {
         #expect(response("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\(lines)\r\n\r\n") == .refused(.malformed))
@@ -70,7 +70,7 @@ struct ResponseParserTests {
         ("103 Early Hints", .get, "Link: </a.css>", .none, true), ("100 Continue", .post, "X: y", .none, true),
         ("101 Switching Protocols", .get, "Content-Length: 7\r\nUpgrade: websocket", .none, true),
         ("205 Reset Content", .get, "X: y", .untilClose, false),
-        ("500 No", .post, "Connection: close\r\nContent-Length: 1", .length(1), false)
+        ("500 No", .post, "Connection: close\r\nContent-Length: 1", .length(1), false),
     ])
     func framings(status: String, method: Method, lines: String, framing: BodyFraming, keepsAlive: Bool) {
         let head = response("HTTP/1.1 \(status)\r\n\(lines)\r\n\r\n", to: method).head
@@ -81,7 +81,7 @@ struct ResponseParserTests {
     @Test(arguments: [
         "Content-Length: 2\r\nContent-Length: 6", "Content-Length: 2\r\nContent-Length: 2", "Content-Length: 2, 2",
         "Content-Length: 2\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
-        "Transfer-Encoding: gzip", "Transfer-Encoding: chunked, gzip", "Content-Length:"
+        "Transfer-Encoding: gzip", "Transfer-Encoding: chunked, gzip", "Content-Length:",
     ])
     func doubtfulLengths(lines: String) {
         for (status, method) in [("200 OK", Method.get), ("200 OK", .head), ("304 Not Modified", .get), ("101 X", .get)] {
@@ -100,7 +100,7 @@ struct ResponseParserTests {
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.0 200\r\nX : y\r\n\r\nrest",
             "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 6\r\n\r\nok", "HTTP/3.1 200 OK\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nX: " + String(repeating: "b", count: 220) + "\u{1}\r\n\r\n"
+            "HTTP/1.1 200 OK\r\nX: " + String(repeating: "b", count: 220) + "\u{1}\r\n\r\n",
         ]
         let tight = limits(headerBytes: 200, headerCount: 8)
         for message in messages {

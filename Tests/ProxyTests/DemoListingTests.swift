@@ -93,16 +93,17 @@ import Testing
         #expect(text { ShownText.append(given, to: $0, as: place) } == shown)
     }
 
-    @Test(arguments: [
-        ([0x61, 0xff, 0x62], "a\\xffb"),
-        ([0xc0, 0xaf], "\\xc0\\xaf"),  // overlong
-        ([0xe2, 0x82, 0x3c], "\\xe2\\x82&lt;"),  // cut short by markup
-        ([0xe2, 0x82], "\\xe2\\x82"),
-        ([0xed, 0xa0, 0x80], "\\xed\\xa0\\x80"),  // a surrogate
-        ([0xf4, 0x90, 0x80, 0x80], "\\xf4\\x90\\x80\\x80"),
-        ([0xf0, 0x9f, 0x98, 0x80], "😀"),
-        ([0xe2, 0xc3, 0xa9], "\\xe2é"),
-    ] as [([UInt8], String)])
+    @Test(
+        arguments: [
+            ([0x61, 0xff, 0x62], "a\\xffb"),
+            ([0xc0, 0xaf], "\\xc0\\xaf"),  // overlong
+            ([0xe2, 0x82, 0x3c], "\\xe2\\x82&lt;"),  // cut short by markup
+            ([0xe2, 0x82], "\\xe2\\x82"),
+            ([0xed, 0xa0, 0x80], "\\xed\\xa0\\x80"),  // a surrogate
+            ([0xf4, 0x90, 0x80, 0x80], "\\xf4\\x90\\x80\\x80"),
+            ([0xf0, 0x9f, 0x98, 0x80], "😀"),
+            ([0xe2, 0xc3, 0xa9], "\\xe2é"),
+        ] as [([UInt8], String)])
     func octetsThatAreNoUTF8AreNamed(given: [UInt8], shown: String) {
         #expect(text { ShownText.append(given.span, to: $0, as: .html) } == shown)
     }

@@ -17,7 +17,9 @@ import Testing
             page.contains(
                 "<tr role=\"row\" class=\"injected\"><th role=\"rowheader\" scope=\"row\">X-Env</th><td role=\"cell\"><bdi>prod</bdi></td>"
                     + "<td role=\"cell\"><span class=\"from\">rule <b>api</b> · set</span></td></tr>"))
-        #expect(page.contains("<bdi>Bearer ${env:API_TOKEN}</bdi></td><td role=\"cell\"><span class=\"from\">credential <b>service</b>"))
+        #expect(
+            page.contains("<bdi>Bearer ${env:API_TOKEN}</bdi></td><td role=\"cell\"><span class=\"from\">credential <b>service</b>")
+        )
         #expect(page.contains("<tr role=\"row\" class=\"own\"><th role=\"rowheader\" scope=\"row\">Via</th>"))
         #expect(page.contains("<del>x_env</del></th><td role=\"cell\">rule api sets it</td>"))
         #expect(page.contains("<strong>2 header fields were injected</strong>, 1 was removed. "))
@@ -84,7 +86,8 @@ import Testing
     @Test(arguments: [
         ("X-Env", DemoField.Origin.rule(name: "r", verb: "set"), true), ("X-Env", .rule(name: "r", verb: "default"), false),
         ("X-Env", .rule(name: "r", verb: "append"), false), ("X-Env", .credential(name: "c"), true), ("X-Env", .client, false),
-        ("X-Env", .authproxy, false), ("Host", .rule(name: "r", verb: "set"), false), ("cookie", .rule(name: "r", verb: "set"), false),
+        ("X-Env", .authproxy, false), ("Host", .rule(name: "r", verb: "set"), false),
+        ("cookie", .rule(name: "r", verb: "set"), false),
     ])
     func onlyWhatOverridesTheClientIsWorthForging(name: String, origin: DemoField.Origin, isOffered: Bool) {
         var view = DemoRequestView(method: [], target: [])

@@ -7,7 +7,7 @@ struct YAMLReader {
     static let depthLimit = 48
     /// More nodes than any configuration has; aliases count with all that they stand for, so that a few lines can not become
     /// billions of nodes.
-    static let nodeLimit = 100_000
+    static let nodeLimit = 4_000_000
 
     private let events: YAMLEvents
     private let file: String

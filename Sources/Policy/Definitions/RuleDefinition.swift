@@ -55,7 +55,8 @@ package struct MatchDefinition: Sendable {
     package init() {}
 }
 
-package enum Scheme: UInt8, Sendable { case http, https
+package enum Scheme: UInt8, Sendable {
+    case http, https
     package var defaultPort: UInt16 { self == .http ? 80 : 443 }
 }
 

@@ -89,8 +89,7 @@ enum TemplateWriter {
         }
     }
 
-    private static func append(_ source: CompiledTemplate.Source, _ context: SendContext, into out: ByteBuffer) -> Bool
-    {
+    private static func append(_ source: CompiledTemplate.Source, _ context: SendContext, into out: ByteBuffer) -> Bool {
         let request = context.request
         switch source {
         case .method: out.append(request.methodName)

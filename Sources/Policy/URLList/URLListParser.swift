@@ -44,8 +44,7 @@ struct URLListParser {
     /// Without surrounding white space and without a comment that follows white space.
     private func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var line = line
-        if let mark = line.indices.dropFirst().first(where: { line[$0] == UInt8(ascii: "#") && isSpace(line[$0 - 1]) })
-        {
+        if let mark = line.indices.dropFirst().first(where: { line[$0] == UInt8(ascii: "#") && isSpace(line[$0 - 1]) }) {
             line = line[..<mark]
         }
         while let first = line.first, isSpace(first) { line.removeFirst() }

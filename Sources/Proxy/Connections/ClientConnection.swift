@@ -60,7 +60,6 @@ final class ClientConnection: Connection {
 
     override func pump() {
         if isBroken { return abandon() }
-        if peerFinished && phase == .answering { SystemCalls.probeLiveness(descriptor) }
         var reads = 0
         while isOpen, wantsInput {
             if let own = input, phase != .head || own.count == 0 {
@@ -83,6 +82,11 @@ final class ClientConnection: Connection {
 
     /// False when there is nothing to be had at present.
     private func readOnce() -> Bool {
+        if phase == .content, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
+            let upstream = exchange?.spliceConnection, let result = upstream.splice(from: self, atMost: contentLeft)
+        {
+            return spliced(result)
+        }
         let buffer = input ?? worker.receiveBuffer
         if input == nil { buffer.clear() }
         switch receive(into: buffer) {
@@ -99,6 +103,21 @@ final class ClientConnection: Connection {
             abandon()
             return false
         }
+    }
+
+    private func spliced(_ result: IOResult) -> Bool {
+        switch result {
+        case .bytes(let count):
+            contentLeft -= UInt64(count)
+            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            exchange?.contentWasSpliced(count)
+            if contentLeft == 0 { requestComplete() }
+            return true
+        case .wouldBlock: return false
+        case .end: clientFinished()
+        case .failed: abandon()
+        }
+        return false
     }
 
     /// Works through what has been received; returns how much of it is done with.
@@ -300,6 +319,13 @@ final class ClientConnection: Connection {
             if out.count > Worker.receiveSize { worker.flushClientOutput() }
         }
         if hasUnsentOutput { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+    }
+
+    /// Content may be spliced in here: nothing that it would overtake is left.
+    var takesSplice: Bool {
+        guard case .length = responseFraming, !hasUnsentOutput else { return false }
+        worker.flushClientOutput()
+        return isOpen && !hasUnsentOutput
     }
 
     /// Ends the response; `trailers` holds complete field lines.

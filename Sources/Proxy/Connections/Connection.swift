@@ -17,6 +17,8 @@ public class Connection: EventHandler {
     private final var isWritable = true
     private final var unsent: ByteBuffer?
     private final var unsentStart = 0
+    /// Bytes that were spliced and that the peer has not taken yet; they come before `unsent`.
+    private final var pipe: SplicePipe?
     /// Bytes received and not yet consumed: part of a head, or what follows the present message.
     final var input: ByteBuffer?
 
@@ -29,7 +31,7 @@ public class Connection: EventHandler {
     deinit { if descriptor >= 0 { SystemCalls.close(descriptor) } }
 
     final var isOpen: Bool { descriptor >= 0 }
-    final var hasUnsentOutput: Bool { unsent != nil }
+    final var hasUnsentOutput: Bool { unsent != nil || pipe != nil }
 
     // MARK: What subclasses do
 
@@ -59,7 +61,7 @@ public class Connection: EventHandler {
             isWritable = true
             becameWritable()
             if descriptor < 0 { return }
-            if unsent != nil && !sendUnsent() { return }
+            if hasUnsentOutput && !sendUnsent() { return }
         }
         pump()
     }
@@ -124,6 +126,7 @@ public class Connection: EventHandler {
     }
 
     final func send(_ bytes: UnsafeRawBufferPointer) {
+        if pipe != nil && unsent == nil { unsent = worker.buffers.lease() }
         if let unsent {
             unsafe unsent.append(bytes)
             return
@@ -157,7 +160,7 @@ public class Connection: EventHandler {
 
     private final func send(_ first: UnsafeRawBufferPointer, then second: UnsafeRawBufferPointer) {
         if first.isEmpty { return unsafe send(second) }
-        guard unsent == nil, isWritable else {
+        guard !hasUnsentOutput, isWritable else {
             unsafe send(first)
             if descriptor >= 0 { unsafe send(second) }
             return
@@ -189,6 +192,15 @@ public class Connection: EventHandler {
 
     /// False when the connection is gone or its output failed.
     private final func sendUnsent() -> Bool {
+        if pipe != nil {
+            drainPipe()
+            if descriptor < 0 { return false }
+            if pipe != nil { return true }
+            if unsent == nil {
+                outputDrained()
+                return descriptor >= 0
+            }
+        }
         guard let buffer = unsent else { return true }
         let rest = buffer.count - unsentStart
         let result = unsafe buffer.withUnsafeBytes { bytes in
@@ -215,7 +227,49 @@ public class Connection: EventHandler {
         }
     }
 
+    // MARK: From socket to socket
+
+    /// Moves up to `limit` bytes from `source` to this connection's peer; nil when that can not be done now. What the result says
+    /// is about reading from `source`. Precondition: no output is unsent.
+    final func splice(from source: Connection, atMost limit: UInt64) -> IOResult? {
+        guard let pipe = worker.pipes.lease() else { return nil }
+        let result = pipe.fill(from: source.descriptor, atMost: Int(min(limit, UInt64(SplicePipe.capacity))))
+        switch result {
+        case .bytes:
+            self.pipe = pipe
+            drainPipe()
+        case .wouldBlock:
+            source.isReadable = false
+            worker.pipes.giveBack(pipe)
+        case .end:
+            source.peerFinished = true
+            worker.pipes.giveBack(pipe)
+        case .failed:
+            source.isBroken = true
+            worker.pipes.giveBack(pipe)
+        }
+        return result
+    }
+
+    private final func drainPipe() {
+        guard let pipe, isWritable else { return }
+        while pipe.count > 0 {
+            switch pipe.drain(to: descriptor, more: false) {
+            case .bytes: continue
+            case .wouldBlock, .end:
+                isWritable = false
+                return outputMoved()
+            case .failed:
+                self.pipe = nil
+                return writeFailed()
+            }
+        }
+        self.pipe = nil
+        worker.pipes.giveBack(pipe)
+    }
+
     final func dropUnsent() {
+        pipe = nil
         guard let buffer = unsent else { return }
         unsent = nil
         worker.buffers.giveBack(buffer)

@@ -37,8 +37,16 @@ final class ListeningSockets {
 
     /// Once the workers have let go of them.
     func closeForgotten() {
+        for entry in forgotten {
+            if case .unix(let path, _) = entry.definition.address { UnixSocketFile.remove(path) }
+        }
         for entry in forgotten { for socket in entry.sockets where socket.isShared { SystemCalls.close(socket.descriptor) } }
         forgotten = []
+    }
+
+    /// At the end of the process: what it made in the file system goes with it.
+    func removeFiles() {
+        for entry in entries { if case .unix(let path, _) = entry.definition.address { UnixSocketFile.remove(path) } }
     }
 
     func sockets(forWorker index: Int) -> [ListeningSocket] {

@@ -93,7 +93,8 @@ package final class Server {
         if limit < configuration.limits.connections {
             configuration.limits.connections = limit
             logWriter.log(
-                .warn, "limits.connections is \(limit): half of the limit on open files; raise it (ulimit -n, LimitNOFILE=) for more")
+                .warn,
+                "limits.connections is \(limit): half of the limit on open files; raise it (ulimit -n, LimitNOFILE=) for more")
         }
         for index in 0..<count {
             guard let mailbox = try? Mailbox<WorkerMessage>() else { continue }
@@ -142,6 +143,7 @@ package final class Server {
         while exitStatus == nil { loop.runOnce(maximumWait: 60_000) }
         for worker in workers { worker.mailbox.post(.stop) }
         admin?.close()
+        sockets.removeFiles()
         _ = logWriter.stop(withinMilliseconds: 2_000)
         return exitStatus ?? 0
     }
@@ -158,9 +160,14 @@ package final class Server {
 
     var listening: [String] { sockets.bound.map { Self.url(of: $0.definition, port: $0.port) } }
 
+    /// What was read as a secret is none of the command's business.
+    private var secretVariables: [String] {
+        configuration.secrets.compactMap { if case .environment(let name) = $0.source { name } else { nil } }
+    }
+
     private func startChild(_ urls: [String]) {
         do {
-            child = try ChildProcess(options.command, environment: ["AUTHPROXY_URL": urls.first ?? ""])
+            child = try ChildProcess(options.command, environment: ["AUTHPROXY_URL": urls.first ?? ""], without: secretVariables)
         } catch {
             logWriter.log(.error, "can not start \(options.command[0]): \(error.text)")
             exitStatus = error.number == ChildProcess.notFound ? 127 : 126
@@ -174,7 +181,8 @@ package final class Server {
         case .terminate: stop(signal)
         case .interrupt: isDraining ? finish(Self.forcedStop) : stop(signal)
         case .quit: finish(Self.forcedStop)
-        case .hangUp: child?.isRunning == true ? child?.send(signal) : ()
+        case .hangUp:
+            child?.isRunning == true ? child?.send(signal) : ()
             _ = reload()
         case .user1: logWriter.reopen()
         case .child: childChanged()

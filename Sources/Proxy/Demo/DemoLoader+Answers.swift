@@ -17,7 +17,8 @@ extension DemoLoader {
             }
         case .tracker:
             respond(200, type: "text/javascript; charset=utf-8", "console.info('authproxy demo: /tracker.js was loaded')\n")
-        case .outOfRange: respond(404, type: "text/plain; charset=utf-8", "/bytes/ takes up to 107374182400, /status/ 200 to 599.\n")
+        case .outOfRange:
+            respond(404, type: "text/plain; charset=utf-8", "/bytes/ takes up to 107374182400, /status/ 200 to 599.\n")
         case .status(let status): respondStatus(status)
         case .upload: respondUpload()
         case .events: startEvents()

@@ -104,7 +104,9 @@ extension DemoLoader {
             phase = .tunnel
             _ = passHead()
         case .accept, .notAsked:
-            respond(426, type: "text/plain; charset=utf-8", "This is for WebSockets; a rule's proxy.upgrades has to let them through.\n") { out in
+            respond(
+                426, type: "text/plain; charset=utf-8", "This is for WebSockets; a rule's proxy.upgrades has to let them through.\n"
+            ) { out in
                 out.append("Upgrade: websocket\r\nConnection: Upgrade\r\n")
             }
         case .otherVersion:

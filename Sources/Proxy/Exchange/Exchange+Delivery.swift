@@ -23,6 +23,8 @@ extension Exchange: LoaderDelegate {
         record.upstreamAnswered(head.status, at: worker.microseconds())
         if head.status == 101 { return switchProtocols(head, to: client) }
         if followsRedirect(head) { return .cancel }
+        // What the client sent behind a request to switch protocols may not have been meant as HTTP.
+        if asksForUpgrade { client.distrust() }
         let framing = framing(of: head)
         let keeps = client.decideToKeep() && !framing.endsWithConnection
         let out = client.output()
@@ -69,6 +71,11 @@ extension Exchange: LoaderDelegate {
         record.bytesOut &+= UInt64(data.count)
         client.sendContent(data)
     }
+
+    /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
+    var spliceClient: ClientConnection? { client.flatMap { $0.takesSplice ? $0 : nil } }
+
+    func loader(didSplice count: Int) { record.bytesOut &+= UInt64(count) }
 
     func loaderDidFinish(trailers: TrailerSection?) {
         guard client != nil else { return }

@@ -29,7 +29,9 @@ extension Exchange {
 
     /// How the rule changes the path; nil for not at all.
     var demoPaths: PathMapping? {
-        guard redirects.hops == 0, let proxy = plan?.proxy?.definition, proxy.stripPrefix != nil || proxy.addPrefix != nil else { return nil }
+        guard redirects.hops == 0, let proxy = plan?.proxy?.definition, proxy.stripPrefix != nil || proxy.addPrefix != nil else {
+            return nil
+        }
         return PathMapping(stripPrefix: proxy.stripPrefix, addPrefix: proxy.addPrefix)
     }
 

@@ -71,6 +71,7 @@ final class Exchange {
                 client: client.facts, trusted: snapshot.configuration.trustedProxies, settings: snapshot.canonical,
                 instance: worker.instance.span)
         } catch {
+            request.reset()
             return fail(error)
         }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
@@ -81,6 +82,7 @@ final class Exchange {
 
     /// A head that could not be read.
     func refuse(_ rejection: Rejection, for client: ClientConnection) {
+        head.reset()
         request.reset()
         prepare(for: client)
         fail(rejection)
@@ -169,6 +171,18 @@ final class Exchange {
         if let limit = worker.limits.body, contentReceived > limit, !isTunnel { return fail(.bodyTooLarge) }
         if replayContent != nil { keepForReplay(content) }
         loader.send(content)
+    }
+
+    /// Where large content of the request may go without being looked at; nil when it has to be kept or counted.
+    var spliceConnection: UpstreamConnection? {
+        guard !isOver, !discardsContent, replayContent == nil, case .upstream(let loader) = loader else { return nil }
+        return loader.spliceConnection
+    }
+
+    func contentWasSpliced(_ count: Int) {
+        contentReceived &+= UInt64(count)
+        record.bytesIn &+= UInt64(count)
+        if case .upstream(let loader) = loader { loader.contentWasSpliced() }
     }
 
     func clientFinished(_ trailers: TrailerSection?) {

@@ -42,6 +42,8 @@ final class UpstreamLoader {
     private var informationalCount = 0
     private var upstreamHasFinished = false
     private(set) var attempts = 0
+    /// Counts the connections that were put to use: what was read from one is nothing to the next.
+    private var uses = 0
 
     private static let mostInformational = 32
 
@@ -161,6 +163,7 @@ final class UpstreamLoader {
         connection.server.requestsUnderWay += 1
         phase = .head
         attempts += 1
+        uses &+= 1
         if waited { exchange.stopWaiting() }
         let out = worker.output(for: connection)
         do {
@@ -268,7 +271,8 @@ final class UpstreamLoader {
     /// Works through what has been received; returns how much of it is done with.
     func process(_ buffer: ByteBuffer) -> Int {
         var position = 0
-        while connection != nil, position < buffer.count, wantsInput {
+        let use = uses
+        while connection != nil, use == uses, position < buffer.count, wantsInput {
             switch phase {
             case .head:
                 guard let next = readHead(buffer, from: position) else { return position }
@@ -282,8 +286,37 @@ final class UpstreamLoader {
                 return position
             }
         }
+        if use != uses { return buffer.count }
         if phase == .content || phase == .tunnel { setContentDeadline() }
         return position
+    }
+
+    /// How much of the response's content may go to the client without being looked at; nil for none of it.
+    var spliceTarget: (client: ClientConnection, limit: UInt64)? {
+        guard phase == .content, contentLeft >= Worker.smallestSplice, case .length = responseFraming,
+            let client = exchange.spliceClient
+        else { return nil }
+        return (client, contentLeft)
+    }
+
+    func spliced(_ count: Int) {
+        contentLeft -= UInt64(count)
+        exchange.loader(didSplice: count)
+        if contentLeft == 0 { finish(trailers: nil) } else { setContentDeadline() }
+    }
+
+    /// Large content of the request may go to this connection without being looked at.
+    var spliceConnection: UpstreamConnection? {
+        guard phase == .head || phase == .content, let connection, case .length = requestFraming,
+            !connection.hasUnsentOutput, !connection.isWriteBroken
+        else { return nil }
+        worker.flushUpstreamOutput()
+        return connection.hasUnsentOutput || !connection.isOpen ? nil : connection
+    }
+
+    func contentWasSpliced() {
+        contentWasSent = true
+        if connection?.hasUnsentOutput ?? false { setRequestDeadline() }
     }
 
     private func readHead(_ buffer: ByteBuffer, from position: Int) -> Int? {
@@ -310,8 +343,7 @@ final class UpstreamLoader {
             exchange.loader(didReceiveInformational: head)
             return next
         }
-        deliver(head, leftover: buffer.count - next)
-        return next
+        return deliver(head, leftover: buffer.count - next) ? next : buffer.count
     }
 
     private func switchProtocols(_ head: ResponseHead) -> Bool {
@@ -324,7 +356,8 @@ final class UpstreamLoader {
         return true
     }
 
-    private func deliver(_ head: ResponseHead, leftover: Int) {
+    /// False when what is left of the buffer is done with too.
+    private func deliver(_ head: ResponseHead, leftover: Int) -> Bool {
         responseFraming = head.framing
         canBeKept = head.keepsAlive
         phase = .content
@@ -342,11 +375,13 @@ final class UpstreamLoader {
         switch exchange.loader(didReceiveResponse: head) {
         case .allow, .becomeTunnel:
             if isEmpty { finish(trailers: nil, leftover: leftover) }
+            return true
         case .cancel:
             // Drained where all of it is here already; a connection with an unread rest carries nothing more.
             let isHere = isEmpty || chunks == nil && !head.framing.endsWithConnection && contentLeft == UInt64(leftover)
             release(reusable: isHere && canBeKept && requestIsComplete)
             exchange.loaderDidCancel()
+            return false
         }
     }
 

@@ -29,8 +29,7 @@ package struct PrometheusText {
 
     private let out = ByteBuffer(capacity: 16 * 1024)
 
-    package static func render(_ metrics: MetricsSnapshot, labels: MetricLabels, process: ProcessMetrics) -> ByteBuffer
-    {
+    package static func render(_ metrics: MetricsSnapshot, labels: MetricLabels, process: ProcessMetrics) -> ByteBuffer {
         let text = PrometheusText()
         text.writeRequests(metrics, labels)
         text.writeConnections(metrics, labels)

@@ -77,6 +77,17 @@ final class UpstreamConnection: Connection {
     }
 
     private func readOnce(_ loader: UpstreamLoader) -> Bool {
+        if input == nil, let target = loader.spliceTarget,
+            let result = target.client.splice(from: self, atMost: target.limit)
+        {
+            switch result {
+            case .bytes(let count): loader.spliced(count)
+            case .wouldBlock: break
+            case .end: loader.upstreamFinished()
+            case .failed: loader.connectionBroke()
+            }
+            return result != .wouldBlock && self.loader === loader
+        }
         let buffer = input ?? worker.receiveBuffer
         if input == nil { buffer.clear() }
         switch receive(into: buffer) {
@@ -106,7 +117,9 @@ final class UpstreamConnection: Connection {
     }
 
     override func deadlinePassed() {
-        if let loader { loader.deadlinePassed() } else {
+        if let loader {
+            loader.deadlinePassed()
+        } else {
             server.remove(self)
             close()
         }

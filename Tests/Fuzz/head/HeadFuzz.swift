@@ -81,8 +81,7 @@ private func parseResponse(_ input: borrowing Input, _ method: Method, _ limits:
     }
 }
 
-private func check(_ consumed: Int, of input: borrowing Input, _ bytes: ByteBuffer, _ lines: [FieldLine], _ limits: HeadLimits)
-{
+private func check(_ consumed: Int, of input: borrowing Input, _ bytes: ByteBuffer, _ lines: [FieldLine], _ limits: HeadLimits) {
     precondition(consumed <= input.span.count && consumed > 0, "more taken than there was")
     precondition(bytes.count == consumed || bytes.count == consumed - 2, "the head is not what was taken")
     precondition(bytes.count <= limits.headerBytes && lines.count <= limits.headerCount, "beyond a limit")

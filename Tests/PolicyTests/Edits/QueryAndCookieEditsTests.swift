@@ -12,8 +12,7 @@ struct QueryAndCookieEditsTests {
         return RuleFixture.rules(rules, secrets: ["s&3"])
     }
 
-    private func apply(_ edits: [QueryEditsDefinition], _ query: String, isUpstreamOrigin: Bool = true) throws -> String
-    {
+    private func apply(_ edits: [QueryEditsDefinition], _ query: String, isUpstreamOrigin: Bool = true) throws -> String {
         let rules = chain(edits)
         let request = RuleFixture.request("GET", "/p?" + query)
         let plan = rules.plan(for: RuleFixture.take(rules, request))
