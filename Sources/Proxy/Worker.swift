@@ -115,6 +115,7 @@ package final class Worker {
     // MARK: Messages
 
     private func receive(_ message: WorkerMessage) {
+        eventBegins()
         switch message {
         case .adopt(let adoption): adopt(adoption)
         case .secret(let id, let secret): snapshot.rules.update(id, secret)
@@ -163,6 +164,7 @@ package final class Worker {
     private var connectionLimit: Int { max(1, snapshot.configuration.limits.connections / workerCount) }
 
     func accepted(_ descriptor: Int32, from peer: SocketAddress, at listener: ClientListener) {
+        eventBegins()
         if clientCount >= connectionLimit {
             metrics.clientShed()
             return Shedding.refuse(descriptor)
@@ -199,7 +201,11 @@ package final class Worker {
 
     /// Whether an address is one that this proxy itself listens on: sending there would come back.
     func isOwnListener(_ address: SocketAddress) -> Bool {
-        listeners.contains { $0.isReached(by: address) }
+        if listeners.contains(where: { $0.isReached(by: address) }) { return true }
+        guard case .tcp(let host, let port)? = snapshot.configuration.admin.listen?.address, address.port == port else {
+            return false
+        }
+        return address.isAny || (host.isEmpty ? address.isLoopback : address == SocketAddress(literal: host, port: port))
     }
 
     // MARK: Corked output

@@ -41,6 +41,17 @@ package enum SystemCalls {
         }
     }
 
+    /// Whether there is something to be read, or an end; takes nothing.
+    @inline(never)
+    package static func hasInput(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        while true {
+            if unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK)) >= 0 { return true }
+            let number = errno
+            if number != EINTR { return number != EAGAIN }
+        }
+    }
+
     @inline(never)
     package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> IOResult {
         while true {

@@ -46,6 +46,7 @@ enum Command: String, CaseIterable {
             return ExitStatus.success
         }
         if first == "--version" || first == "-V" { return VersionCommand.run() }
+        if first == "hash" { throw UsageError("`hash` is not in this version (passwords of clients come later)") }
         guard let command = Command(rawValue: first) else {
             let nearest = Suggestion.nearest(first, among: allCases.map(\.rawValue))
             throw UsageError("unknown command `\(first)`\(nearest); `authproxy --help` lists them")

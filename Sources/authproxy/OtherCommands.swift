@@ -14,7 +14,11 @@ enum CheckCommand {
                 path: path, environment: EnvironmentVariables.value, overrides: arguments.overrides)
             Terminal.error(loaded.warnings.render(color: colour))
             let rules = loaded.configuration.rules.count
-            Terminal.print("\(path ?? "built-in configuration"): ok (\(rules) rule\(rules == 1 ? "" : "s"))\n")
+            guard let path else {
+                Terminal.error("authproxy: there is no config.yaml here and no -c; without one `run` serves the built-in demo\n")
+                return ExitStatus.success
+            }
+            Terminal.print("\(path): ok (\(rules) rule\(rules == 1 ? "" : "s"))\n")
             return ExitStatus.success
         } catch {
             Terminal.error(error.render(color: colour))

@@ -45,6 +45,12 @@ extension ConfigurationDecoder {
             warn(value, "a path has no `?` and `#`, so this never matches", hint: "the query is `match.query`")
         } else if let problem = pathProblem(text) {
             warn(value, "this never matches a canonical path: \(problem)")
+        } else {
+            guard let canonical = CanonicalGlob.canonical(text) else {
+                fail(value, "no canonical path is like this", hint: "`%00`, `%5C`, `\\` and broken escapes are refused from clients")
+                return nil
+            }
+            return canonical
         }
         return text
     }

@@ -83,8 +83,7 @@ struct URLListParser {
             globs.append(Glob(Array(rest[(mark + 1)...]), .value))
             rest = rest[..<mark]
         }
-        takePath(rest, &entry)
-        entries.append(entry)
+        if takePath(rest, &entry, number) { entries.append(entry) }
     }
 
     private func schemeEnd(_ line: ArraySlice<UInt8>) -> Int? {
@@ -132,10 +131,15 @@ struct URLListParser {
     }
 
     /// An empty path is `/` (RFC 9110 section 4.2.3); non-ASCII bytes stand escaped in canonical paths.
-    private mutating func takePath(_ path: ArraySlice<UInt8>, _ entry: inout URLList.Entry) {
+    /// The path as canonical requests have it; false when none can be like it.
+    private mutating func takePath(_ path: ArraySlice<UInt8>, _ entry: inout URLList.Entry, _ number: Int) -> Bool {
         let escaped = ByteBuffer(capacity: path.count + 16)
-        for byte in path {
-            if byte < 0x80 { escaped.append(byte) } else { RuleBytes.appendEscaped(byte, to: escaped) }
+        if !path.isEmpty {
+            let bytes = Array(path)
+            guard CanonicalGlob.append(bytes.span, mergesSlashes: true, to: escaped) else {
+                fault(number, "no canonical path is like this one")
+                return false
+            }
         }
         if escaped.isEmpty { escaped.append(UInt8(ascii: "/")) }
         if path.contains(UInt8(ascii: "*")) {
@@ -147,6 +151,7 @@ struct URLListParser {
             entry.pathText = ByteRange(text.count, escaped.count)
             text.append(escaped.span)
         }
+        return true
     }
 
     private mutating func parseHosts(_ line: ArraySlice<UInt8>, _ number: Int) {

@@ -33,6 +33,7 @@ final class ClientConnection: Connection {
     private var closesWhenDrained = false
     private var halfClosedByUpstream = false
     private var isProbed = false
+    private var isPaused = false
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
@@ -84,6 +85,19 @@ final class ClientConnection: Connection {
         }
         worker.flushUpstreamOutput()
         worker.flushClientOutput()
+        if isOpen, phase == .content { watchContent() }
+    }
+
+    /// A client that is not read, since what it sent has to go first, is not late.
+    private func watchContent() {
+        if exchange?.isWaiting ?? false { return }
+        if !wantsInput {
+            if !isPaused && !hasUnsentOutput { worker.loop.clearDeadline(self) }
+            isPaused = true
+        } else if isPaused {
+            isPaused = false
+            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        }
     }
 
     /// False when there is nothing to be had at present.
@@ -254,7 +268,8 @@ final class ClientConnection: Connection {
     /// The client sends no more. Between requests that is the end; after a request it may still read the response.
     private func clientFinished() {
         switch phase {
-        case .idle, .lingering: close()
+        case .idle: close()
+        case .lingering: closesWhenDrained ? isReadable = false : close()
         case .head: abandon()
         case .content: exchange == nil ? close() : abandon()
         case .tunnel:
@@ -349,7 +364,12 @@ final class ClientConnection: Connection {
         exchange = nil
         if phase == .tunnel { return tunnelEndedByUpstream() }
         if closesAfterResponse { return closeGracefully() }
-        if phase == .content { return }  // the rest is thrown away, then the connection is idle
+        if phase == .content {
+            // The rest is thrown away, then the connection is idle.
+            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            if input != nil || isReadable { worker.loop.runSoon(self) }
+            return
+        }
         becomeIdle()
     }
 
@@ -454,6 +474,7 @@ final class ClientConnection: Connection {
         case .head: refuse(.requestTimeout)
         case .content:
             guard let exchange else { return close() }
+            if !exchange.isWaiting && !wantsInput { return }
             closesAfterResponse = true
             exchange.isWaiting ? exchange.waitExpired() : exchange.fail(.requestTimeout)
         case .answering: exchange?.waitExpired()

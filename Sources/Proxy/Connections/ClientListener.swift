@@ -63,7 +63,8 @@ final class ClientListener: EventHandler {
     /// Whether connecting to `address` would end here.
     func isReached(by address: SocketAddress) -> Bool {
         guard let localAddress, address.port == localAddress.port else { return address == localAddress }
-        return address == localAddress || localAddress.isAny && address.isLoopback
+        // Connecting to the unspecified address leads to this machine.
+        return address == localAddress || address.isAny || localAddress.isAny && address.isLoopback
     }
 }
 

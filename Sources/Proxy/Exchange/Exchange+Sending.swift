@@ -22,7 +22,7 @@ extension Exchange {
             hops: redirects.hops > 0 ? redirects.chain.cookies : nil, parameters, to: out)
     }
 
-    private func setDestination(_ server: UpstreamServer) {
+    @inline(always) private func setDestination(_ server: UpstreamServer) {
         context.upstreamAuthority = server.authority
         context.destinationHost = server.host
         context.destinationPort = server.port
@@ -32,7 +32,7 @@ extension Exchange {
         context.withheld = 0
     }
 
-    private func preservesHost(_ proxy: ProxyPlan?, _ server: UpstreamServer) -> Bool {
+    @inline(always) private func preservesHost(_ proxy: ProxyPlan?, _ server: UpstreamServer) -> Bool {
         switch proxy?.preserveHost ?? .auto {
         case .yes: true
         case .no: false

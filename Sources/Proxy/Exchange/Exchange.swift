@@ -131,7 +131,7 @@ final class Exchange {
 
     // MARK: 4 Load (3, inject, happens whenever a loader asks for the head to be sent)
 
-    private func load(_ plan: ChainPlan) {
+    @inline(always) private func load(_ plan: ChainPlan) {
         if let proxy = plan.proxy {
             let upstream = snapshot.upstreams[proxy.upstream]
             if upstream.isDemo { return startDemo() }
@@ -149,7 +149,7 @@ final class Exchange {
         }
     }
 
-    func startUpstream(_ upstream: Upstream, _ proxy: ProxyPlan) {
+    @inline(always) func startUpstream(_ upstream: Upstream, _ proxy: ProxyPlan) {
         self.upstream = upstream
         if proxy.redirectMode == .follow, replayContent == nil, !contentIsComplete || contentReceived > 0, !replayIsLost {
             replayContent = worker.buffers.lease()
@@ -225,8 +225,10 @@ final class Exchange {
 
     /// Waits for something that is not the client: at most so long, then the exchange fails.
     func wait(for milliseconds: Int, then rejection: Rejection) {
-        isWaiting = true
         waitRejection = rejection
+        // Waiting for another thing does not begin the time anew.
+        if isWaiting { return }
+        isWaiting = true
         if let client { worker.loop.setDeadline(client, after: milliseconds) }
     }
 
@@ -289,7 +291,7 @@ final class Exchange {
     }
 
     /// All of the response has been handed to the connection.
-    func complete(trailers: ByteBuffer?) {
+    @inline(always) func complete(trailers: ByteBuffer?) {
         guard let client else { return }
         loader = .none
         end()
@@ -299,7 +301,7 @@ final class Exchange {
     // MARK: 6 Record
 
     /// The only way out: the record is written, and the object goes back to the worker.
-    private func end() {
+    @inline(always) private func end() {
         isOver = true
         finishRecord(client)
         if let replay = replayContent {

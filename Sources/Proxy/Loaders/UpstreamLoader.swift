@@ -88,7 +88,7 @@ final class UpstreamLoader {
             idle.isReused = true
             return use(idle)
         }
-        guard upstream.hasRoom else {
+        guard upstream.hasRoom || upstream.makeRoom() else {
             phase = .waiting
             upstream.wait(self)
             exchange.wait(for: connectTimeout, then: .overloaded)
@@ -103,7 +103,7 @@ final class UpstreamLoader {
     }
 
     func addressesArrived(_ server: UpstreamServer) {
-        if phase == .waiting, self.server === server { connect(to: server) }
+        if phase == .waiting, self.server === server { acquire() }
     }
 
     private func connect(to server: UpstreamServer) {
@@ -151,8 +151,8 @@ final class UpstreamLoader {
     func connectFailed() {
         worker.metrics.upstreamConnectFailed()
         connection = nil
-        guard let server else { return }
-        connect(to: server)
+        phase = .waiting
+        acquire(fresh: true)
     }
 
     // MARK: Sending
@@ -174,10 +174,9 @@ final class UpstreamLoader {
             return fail(error)
         }
         exchange.requestWasSent()
-        if let replay = exchange.replayContent {
-            sendFramed(replay.span)
-            if exchange.contentIsComplete { finishContent(nil) }
-        }
+        if let replay = exchange.replayContent { sendFramed(replay.span) }
+        // Sent anew, the content may have come to its end before.
+        if exchange.contentIsComplete, requestFraming.isChunked { finishContent(nil) }
         setRequestDeadline()
         if waited {
             worker.flushUpstreamOutput()
@@ -185,7 +184,7 @@ final class UpstreamLoader {
         }
     }
 
-    private func setRequestDeadline() {
+    @inline(always) private func setRequestDeadline() {
         guard let connection else { return }
         if connection.hasUnsentOutput {
             worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
@@ -258,7 +257,7 @@ final class UpstreamLoader {
         worker.loop.runSoon(connection)
     }
 
-    private func setContentDeadline() {
+    @inline(always) private func setContentDeadline() {
         guard let connection else { return }
         if connection.hasUnsentOutput {
             worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
@@ -438,7 +437,10 @@ final class UpstreamLoader {
     func upstreamFinished() {
         switch phase {
         case .head: connectionBroke()
-        case .content where responseFraming.endsWithConnection: finish(trailers: nil)
+        case .content where responseFraming.endsWithConnection:
+            // A reset is no end, also when a write has taken the error that told of it.
+            guard let connection, !connection.isBroken, !connection.isWriteBroken else { return fail(.upstreamProtocolError) }
+            finish(trailers: nil)
         case .tunnel:
             upstreamHasFinished = true
             connection?.isReadable = false

@@ -89,7 +89,18 @@ final class Upstream {
 
     func connectionClosed() {
         connectionCount -= 1
-        serveWaiting()
+        if !isEvicting { serveWaiting() }
+    }
+
+    private var isEvicting = false
+
+    /// Room for one more at the cost of an idle connection to another server; false when none is idle.
+    func makeRoom() -> Bool {
+        guard let server = servers.first(where: { $0.idleCount > 0 }) else { return false }
+        isEvicting = true
+        server.closeOldestIdle()
+        isEvicting = false
+        return hasRoom
     }
 
     func wait(_ loader: UpstreamLoader) { waiting.append(loader) }
@@ -98,10 +109,18 @@ final class Upstream {
 
     /// A connection has become idle, or there is room for one more.
     func serveWaiting() {
-        if waiting.isEmpty || isRetired && !hasRoom { return }
-        let loader = waiting.removeFirst()
-        loader.acquire()
+        if isServing { return }
+        isServing = true
+        // One that fails at once passes its turn on; each is asked once.
+        var turns = waiting.count
+        while turns > 0, !waiting.isEmpty, hasRoom || servers.contains(where: { $0.idleCount > 0 }) {
+            turns -= 1
+            waiting.removeFirst().acquire()
+        }
+        isServing = false
     }
+
+    private var isServing = false
 
     /// Closes what is idle; connections in use are closed when they have done their work.
     func retire() {
@@ -127,7 +146,8 @@ final class UpstreamServer {
     private var idle: [UpstreamConnection] = []
     var requestsUnderWay = 0
     private(set) var addresses: [SocketAddress] = []
-    private var resolvedAt: Int64 = 0
+    /// When the name is to be asked for again.
+    private var resolveAt: Int64 = 0
     private var isResolving = false
     private var waitingForAddress: [UpstreamLoader] = []
     /// Of hops: addresses that must not be connected to are left out when a name is resolved.
@@ -163,8 +183,7 @@ final class UpstreamServer {
     /// True when there are addresses to connect to; false when the loader will be told of them, or of their absence.
     func hasAddresses(for loader: UpstreamLoader) -> Bool {
         guard case .tcp(let name, let port) = definition.address else { return true }
-        let isFresh = !addresses.isEmpty && worker.loop.now - resolvedAt < Self.addressLifetime
-        if !isFresh && !isResolving {
+        if worker.loop.now >= resolveAt && !isResolving {
             isResolving = true
             // The answer may come when a newer configuration has taken over: the upstream is held till then.
             worker.resolve(name: name, port: port) { [self, upstream] result in
@@ -173,7 +192,7 @@ final class UpstreamServer {
         }
         // Asked for again behind the scenes: what was last good serves meanwhile.
         if !addresses.isEmpty { return true }
-        // A literal was answered at once.
+        // A literal was answered at once; a name that has just failed is not asked for by every request.
         if !isResolving { return true }
         waitingForAddress.append(loader)
         return false
@@ -185,11 +204,11 @@ final class UpstreamServer {
         case .success(let found):
             let permitted = permits.map { found.filter($0) } ?? found
             addresses = permitted
-            resolvedAt = worker.loop.now
+            resolveAt = worker.loop.now + Self.addressLifetime
         case .failure(let error):
             worker.log(.warn, "upstream \(upstream.definition.name): \(definition.authority): \(error.text)")
             // The last good addresses are tried for a while longer, then the name is asked for again.
-            resolvedAt = worker.loop.now - Self.addressLifetime + 5_000
+            resolveAt = worker.loop.now + (addresses.isEmpty ? 1_000 : 5_000)
         }
         let loaders = waitingForAddress
         waitingForAddress = []
@@ -202,7 +221,7 @@ final class UpstreamServer {
 
     func takeIdle() -> UpstreamConnection? {
         while let connection = idle.popLast() {
-            if connection.isOpen && !connection.peerFinished && !connection.isBroken { return connection }
+            if connection.isOpen && connection.isQuiet { return connection }
             connection.close()
         }
         return nil
@@ -211,7 +230,7 @@ final class UpstreamServer {
     /// Puts a connection whose exchange is over back, or closes it when there are enough.
     func giveBack(_ connection: UpstreamConnection) {
         precondition(connection.input == nil, "a pooled connection holds nothing of the exchange before")
-        if upstream.isRetired || idle.count >= upstream.mostIdle || worker.isDraining {
+        if upstream.isRetired || idle.count >= upstream.mostIdle || worker.isDraining || !connection.isQuiet {
             return connection.close()
         }
         idle.append(connection)
@@ -224,6 +243,8 @@ final class UpstreamServer {
     }
 
     var idleCount: Int { idle.count }
+
+    func closeOldestIdle() { if !idle.isEmpty { idle.removeFirst().close() } }
 
     func closeIdle() {
         let connections = idle

@@ -67,11 +67,17 @@ final class UpstreamConnection: Connection {
         worker.flushUpstreamOutput()
     }
 
-    /// Nothing was asked for: bytes that come now would be taken for the answer to the next request.
+    /// An idle connection is to say nothing: bytes that come now would be taken for the answer to the next request.
+    var isQuiet: Bool {
+        if peerFinished || isBroken { return false }
+        guard isReadable else { return true }
+        if SystemCalls.hasInput(descriptor) { return false }
+        isReadable = false
+        return true
+    }
+
     private func checkIdle() {
-        guard isReadable || peerFinished || isBroken else { return }
-        worker.receiveBuffer.clear()
-        if !peerFinished, !isBroken, receive(into: worker.receiveBuffer) == .wouldBlock { return }
+        if isQuiet { return }
         server.remove(self)
         close()
     }
