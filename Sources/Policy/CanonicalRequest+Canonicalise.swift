@@ -33,7 +33,8 @@ extension CanonicalRequest {
     ) throws(Rejection) {
         method = head.method
         // Neither a tunnel to anywhere (RFC 9110 section 9.3.6) nor an echo of what was injected (9.3.8).
-        if method == .connect || method == .trace { throw .methodNotAllowed }
+        // Methods are case-sensitive, servers are not always.
+        if method == .connect || method == .trace || method == .other && isTunnelOrEcho { throw .methodNotAllowed }
         isHop = false
         leavesCredentialsBehind = false
         try surveyFields(settings)
@@ -45,6 +46,11 @@ extension CanonicalRequest {
         if fields.contains(.via) || fields.contains(.cdnLoop) {
             if hasPassed(instance) { throw .loopDetected }
         }
+    }
+
+    private var isTunnelOrEcho: Bool {
+        let name = head.bytes.span(head.methodName)
+        return CanonicalBytes.equalsIgnoringCase(name, "trace") || CanonicalBytes.equalsIgnoringCase(name, "connect")
     }
 
     /// One pass over the lines: what is dropped whatever Connection says, and what there is to look at later.

@@ -28,7 +28,11 @@ package enum ForwardedWriter {
             out.append("\r\n")
         }
         appendForwarded(request, client, to: out)
+        appendWay(request, instance: instance, to: out)
+    }
 
+    /// Via and CDN-Loop alone: what is told to origins that are not to know the client.
+    package static func appendWay(_ request: CanonicalRequest, instance: Span<UInt8>, to out: ByteBuffer) {
         // RFC 9110 section 7.6.3 and RFC 8586: anybody's entries are continued, trusted or not.
         out.append("Via: ")
         if request.fields.contains(.via) { appendChain(.via, of: request, to: out) }

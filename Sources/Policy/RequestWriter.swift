@@ -15,9 +15,11 @@ package enum RequestWriter {
         package var paths: PathMapping?
         /// The value of Host unless the rules set one.
         package var preservesHost: Bool
+        /// The upstream is to know where the request comes from; a redirect's other origin is not.
+        package var tellsClient: Bool
         package init(
             framing: BodyFraming, upgrade: ByteRange?, expectsContinue: Bool, isFirstSend: Bool, paths: PathMapping?,
-            preservesHost: Bool
+            preservesHost: Bool, tellsClient: Bool
         ) {
             self.framing = framing
             self.upgrade = upgrade
@@ -25,6 +27,7 @@ package enum RequestWriter {
             self.isFirstSend = isFirstSend
             self.paths = paths
             self.preservesHost = preservesHost
+            self.tellsClient = tellsClient
         }
     }
 
@@ -43,7 +46,11 @@ package enum RequestWriter {
         let writesCookies = !plan.cookies.isEmpty || hops.map { !$0.isEmpty } ?? false
         writeClientLines(current, plan.request, skippingCookies: writesCookies, to: out)
         if writesCookies { try writeCookies(current, plan, context, hops, to: out) }
-        forwarded.append(context.request, client: context.client, instance: instance, to: out)
+        if parameters.tellsClient {
+            forwarded.append(context.request, client: context.client, instance: instance, to: out)
+        } else {
+            ForwardedWriter.appendWay(context.request, instance: instance, to: out)
+        }
         out.append("X-Request-Id: ")
         out.append(context.requestID.span)
         out.append("\r\n")

@@ -24,6 +24,10 @@ package final class SendContext {
     package var unixTime: Int = 0
     /// Secrets left out since the destination is not permitted; counted, reset by the sender.
     package var withheld = 0
+    /// A hop before was not permitted a secret: what is dropped stays dropped, also where it would be permitted again.
+    package var staysDropped = false
+    /// The same for credentials, a bit each by their place among the configuration's.
+    package var droppedCredentials: UInt64 = 0
     /// What `{uuid}` is made of; moves on with each use.
     package var random = RandomSource()
 

@@ -23,9 +23,20 @@ final class BufferPool {
 /// A worker's free pipes for large transfers; each is two descriptors, so few are kept.
 final class PipePool {
     private var free: [SplicePipe] = []
+    private var leased = 0
     private static let mostKept = 16
+    /// Descriptors are for connections first; beyond this, content is copied.
+    private static let mostLeased = 64
 
-    func lease() -> SplicePipe? { free.popLast() ?? SplicePipe() }
+    func lease() -> SplicePipe? {
+        guard leased < Self.mostLeased, let pipe = free.popLast() ?? SplicePipe() else { return nil }
+        leased += 1
+        return pipe
+    }
 
-    func giveBack(_ pipe: SplicePipe) { if pipe.count == 0, free.count < Self.mostKept { free.append(pipe) } }
+    /// Takes a pipe back, also one with bytes that nobody wants any more, which is closed.
+    func giveBack(_ pipe: SplicePipe) {
+        leased -= 1
+        if pipe.count == 0, free.count < Self.mostKept { free.append(pipe) }
+    }
 }

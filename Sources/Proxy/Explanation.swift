@@ -88,7 +88,7 @@ package struct Explanation {
             framing: request.head.framing, upgrade: nil, expectsContinue: false, isFirstSend: true,
             paths: PathMapping(
                 stripPrefix: proxy.stripPrefix, addPrefix: proxy.addPrefix, basePath: server?.basePath ?? ""),
-            preservesHost: !sendsUpstreamHost)
+            preservesHost: !sendsUpstreamHost, tellsClient: true)
         return try RequestWriter.describe(request, plan: plan, context: context, instance: instance.span, parameters)
     }
 

@@ -8,8 +8,8 @@ package final class SplicePipe {
     /// Bytes in it.
     package private(set) var count = 0
 
-    /// Pages that a large transfer fills at once; the most that an unprivileged process may ask for by default.
-    private static let size: Int32 = 1 << 20
+    /// Nearly as fast as the largest that is to be had, and what a slow reader makes the kernel hold.
+    private static let size: Int32 = 256 * 1024
     package static let capacity = Int(SplicePipe.size)
 
     /// Nil when the system gives no more.

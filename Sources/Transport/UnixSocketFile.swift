@@ -6,7 +6,7 @@ package enum UnixSocketFile {
     package static func listen(path: String, mode: UInt32?) throws -> Int32 {
         let address = try SocketAddress(unixPath: path)
         if isStale(path, address) { unlink(path) }
-        let mask = umask(mode_t(0o777 & ~(mode ?? 0o660)))
+        let mask = umask(mode_t(0o777 & ~(mode ?? 0o600)))
         defer { umask(mask) }
         return try Socket.listen(on: address, sharesPort: false)
     }

@@ -81,7 +81,7 @@ package final class ChainPlan {
             for index in rule.credentials where definitions.indices.contains(index) {
                 compiled.append(
                     CompiledCredential(
-                        definitions[index], ruleName: rule.name, actionRuleName: actionRuleName,
+                        definitions[index], index: index, ruleName: rule.name, actionRuleName: actionRuleName,
                         onMissing: rule.onMissing))
             }
         }

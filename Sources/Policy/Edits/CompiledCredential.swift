@@ -3,6 +3,8 @@ internal import HTTP
 /// A credential as one rule of a chain injects it: its line, prebuilt where no request has a say in it, and where it may go.
 final class CompiledCredential {
     let definition: CredentialDefinition
+    /// Its place among the configuration's.
+    private let index: Int
     let ruleName: String
     let onMissing: RuleDefinition.OnMissing
     /// Later credentials of the chain for the same field.
@@ -17,10 +19,11 @@ final class CompiledCredential {
     private var scratch = ByteBuffer(capacity: 64)
 
     init(
-        _ definition: CredentialDefinition, ruleName: String, actionRuleName: String,
+        _ definition: CredentialDefinition, index: Int, ruleName: String, actionRuleName: String,
         onMissing: RuleDefinition.OnMissing
     ) {
         self.definition = definition
+        self.index = index
         self.ruleName = ruleName
         self.onMissing = onMissing
         hosts = definition.hosts.map { (CompiledHost($0.host), $0.port) }
@@ -98,7 +101,9 @@ final class CompiledCredential {
 
     /// Whether it is to be sent with this message.
     func decide(_ context: SendContext, _ secrets: SecretTable, isFirstSend: Bool) throws(Rejection) -> Bool {
-        guard isPermitted(context) else {
+        let bit: UInt64 = 1 << UInt64(index & 63)
+        guard isPermitted(context), context.droppedCredentials & bit == 0 else {
+            if !context.isDescribing { context.droppedCredentials |= bit }
             if isFirstSend && onMissing == .fail { throw .credentialUnavailable }
             context.withheld += 1
             return false

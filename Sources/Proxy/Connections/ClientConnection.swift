@@ -295,7 +295,7 @@ final class ClientConnection: Connection {
     func distrust() { closesAfterResponse = true }
 
     func decideToKeep() -> Bool {
-        if closesAfterResponse || worker.isDraining || peerFinished && input == nil {
+        if closesAfterResponse || worker.isDraining {
             closesAfterResponse = true
             return false
         }
@@ -485,7 +485,9 @@ final class ClientConnection: Connection {
 
     /// The worker is going away: idle connections at once, others after their response.
     func drain() {
-        if phase == .idle && !hasUnsentOutput { close() } else { closesAfterResponse = true }
+        closesAfterResponse = true
+        guard phase == .idle else { return }
+        if hasUnsentOutput { closeGracefully() } else { close() }
     }
 
     func close() {

@@ -265,6 +265,7 @@ public class Connection: EventHandler {
                 return outputMoved()
             case .failed:
                 self.pipe = nil
+                worker.pipes.giveBack(pipe)
                 return writeFailed()
             }
         }
@@ -273,7 +274,10 @@ public class Connection: EventHandler {
     }
 
     final func dropUnsent() {
-        pipe = nil
+        if let pipe {
+            self.pipe = nil
+            worker.pipes.giveBack(pipe)
+        }
         guard let buffer = unsent else { return }
         unsent = nil
         worker.buffers.giveBack(buffer)

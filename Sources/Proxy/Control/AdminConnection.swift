@@ -11,7 +11,7 @@ final class AdminConnection: EventHandler {
     private let head = RequestHead()
     private let output = ByteBuffer(capacity: 4 * 1024)
     private var sent = 0
-    private var isAnswering = false
+    private(set) var isAnswering = false
     private var lingers = false
 
     private static let patience = 5_000
@@ -33,12 +33,12 @@ final class AdminConnection: EventHandler {
 
     override func deadlinePassed() { close() }
 
-    private func close() {
+    func close() {
         guard descriptor >= 0 else { return }
         server.loop.remove(self)
         SystemCalls.close(descriptor)
         descriptor = -1
-        door.connections -= 1
+        door.closed(self)
     }
 
     private func read() {

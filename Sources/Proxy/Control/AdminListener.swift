@@ -16,6 +16,10 @@ final class AdminListener: EventHandler {
 
     func adopt(_ definition: AdminDefinition) throws(SystemError) {
         let wanted = definition.socket ?? AdminSocket.defaultPath()
+        if wanted == nil {
+            server.logWriter.log(
+                .warn, "no admin socket: no folder for it can be trusted; set admin.socket, or XDG_RUNTIME_DIR, for reload and status")
+        }
         if wanted != socketPath {
             if let old = socketPath {
                 close(doors.filter(\.isLocal))
@@ -72,7 +76,7 @@ final class AdminListener: EventHandler {
         let descriptor: Int32
         let isLocal: Bool
         let definition: ListenerDefinition?
-        var connections = 0
+        private var connections: [AdminConnection] = []
 
         private static let mostConnections = 64
 
@@ -86,19 +90,19 @@ final class AdminListener: EventHandler {
 
         override func ready(_ readiness: Readiness) {
             while let accepted = try? Socket.accept(descriptor) {
-                guard connections < Self.mostConnections else {
-                    SystemCalls.close(accepted.descriptor)
-                    continue
-                }
+                // Who says nothing makes room for who may.
+                if connections.count >= Self.mostConnections { (connections.first { !$0.isAnswering } ?? connections[0]).close() }
                 let connection = AdminConnection(door: self, descriptor: accepted.descriptor)
                 if (try? server.loop.add(connection, descriptor: accepted.descriptor)) != nil {
-                    connections += 1
+                    connections.append(connection)
                     connection.begin()
                 } else {
                     SystemCalls.close(accepted.descriptor)
                 }
             }
         }
+
+        func closed(_ connection: AdminConnection) { connections.removeAll { $0 === connection } }
     }
 }
 

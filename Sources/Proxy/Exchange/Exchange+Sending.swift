@@ -16,7 +16,7 @@ extension Exchange {
             expectsContinue: head.expectsContinue && redirects.hops == 0 && !contentIsComplete,
             isFirstSend: redirects.hops == 0,
             paths: redirects.hops == 0 ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
-            preservesHost: redirects.hops > 0 || preservesHost(proxy, server))
+            preservesHost: redirects.hops > 0 || preservesHost(proxy, server), tellsClient: !redirects.isAway)
         try RequestWriter.write(
             current, plan: plan, context: context, instance: worker.instance.span, forwarded: worker.forwarded,
             hops: redirects.hops > 0 ? redirects.chain.cookies : nil, parameters, to: out)
@@ -27,7 +27,8 @@ extension Exchange {
         context.destinationHost = server.host
         context.destinationPort = server.port
         context.destinationScheme = server.definition.scheme
-        context.isUpstreamOrigin = !redirects.isAway
+        if context.withheld > 0 { context.staysDropped = true }
+        context.isUpstreamOrigin = !redirects.isAway && !context.staysDropped
         context.leavesCredentialsBehind = current.leavesCredentialsBehind
         context.withheld = 0
     }
@@ -89,7 +90,7 @@ extension Exchange {
         let parameters = ResponseWriter.Parameters(
             framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
             tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: self.head.takesTrailers)
+            passesTrailers: self.head.takesTrailers, isOwn: !isProxied)
         let lines = redirects.pendingCookies
         try worker.responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,

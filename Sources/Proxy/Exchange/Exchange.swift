@@ -95,6 +95,9 @@ final class Exchange {
         snapshot = worker.snapshot
         context.client = client.facts
         context.unixTime = worker.unixTime
+        context.withheld = 0
+        context.staysDropped = false
+        context.droppedCredentials = 0
         worker.fillRequestID(context.requestID)
         current = request
         contentIsComplete = head.framing.isEmpty

@@ -456,7 +456,7 @@ final class UpstreamLoader {
         guard phase == .head, !responseHasBegun, let connection, connection.isReused, retriesLeft > 0,
             exchange.current.method.isIdempotent, !contentWasSent
         else {
-            return fail(phase == .head && !responseHasBegun ? .upstreamUnreachable : .upstreamProtocolError)
+            return fail(.upstreamProtocolError)
         }
         retriesLeft -= 1
         worker.metrics.upstreamRetried()
