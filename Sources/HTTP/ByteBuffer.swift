@@ -45,6 +45,16 @@ package final class ByteBuffer {
         return unsafe _overrideLifetime(part, borrowing: ())
     }
 
+    /// Whether the bytes are the same.
+    package func equals(_ other: Span<UInt8>) -> Bool {
+        let length = storedCount
+        guard other.count == length else { return false }
+        return unsafe other.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            return unsafe memcmp(base, start, length) == 0
+        }
+    }
+
     @inlinable package subscript(index: Int) -> UInt8 {
         get {
             precondition(index >= 0 && index < storedCount, "byte index outside its buffer")
@@ -128,6 +138,29 @@ package final class ByteBuffer {
             if shift == 0 { return }
             shift -= 4
         }
+    }
+
+    /// All 16 digits.
+    package func append(paddedHexadecimal value: UInt64) {
+        append(octets: Self.digits(of: UInt32(truncatingIfNeeded: value >> 32)))
+        append(octets: Self.digits(of: UInt32(truncatingIfNeeded: value)))
+    }
+
+    /// The eight digits of a word, the first in the highest octet: nibbles are spread, then made characters all at once.
+    private static func digits(of value: UInt32) -> UInt64 {
+        var spread = UInt64(value)
+        spread = (spread << 16 | spread) & 0x0000_ffff_0000_ffff
+        spread = (spread << 8 | spread) & 0x00ff_00ff_00ff_00ff
+        spread = (spread << 4 | spread) & 0x0f0f_0f0f_0f0f_0f0f
+        let isLetter = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return spread &+ 0x3030_3030_3030_3030 &+ isLetter &* 0x27
+    }
+
+    /// The octets of a word, the highest first.
+    private func append(octets word: UInt64) {
+        if storedCapacity - storedCount < 8 { reserve(8) }
+        unsafe UnsafeMutableRawPointer(base + storedCount).storeBytes(of: word.bigEndian, as: UInt64.self)
+        storedCount += 8
     }
 
     /// Makes room for `extra` bytes behind the present ones.

@@ -46,6 +46,29 @@ package enum FieldID: UInt8, Sendable {
     case contentType, accept, date, server, contentEncoding, referer, origin, secFetchDest, pragma, maxForwards
 }
 
+// An enum's own == is a call through a witness table in other targets; these are one comparison.
+// SAFETY: each has a raw type of one octet and no payload, so its representation is one octet.
+extension FieldID {
+    @inlinable @inline(always)
+    package static func == (left: FieldID, right: FieldID) -> Bool {
+        unsafe unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
+    }
+}
+
+extension Method {
+    @inlinable @inline(always)
+    package static func == (left: Method, right: Method) -> Bool {
+        unsafe unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
+    }
+}
+
+extension HTTPVersion {
+    @inlinable @inline(always)
+    package static func == (left: HTTPVersion, right: HTTPVersion) -> Bool {
+        unsafe unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
+    }
+}
+
 /// One field line of a head: its name, its value without surrounding white space, both as ranges of the head's bytes.
 package struct FieldLine: Sendable {
     package var name: ByteRange

@@ -98,7 +98,6 @@ extension CanonicalRequest {
 
     private func takeTarget(_ options: CanonicalTarget.Options) throws(Rejection) {
         target.clear()
-        authority.clear()
         let raw = head.bytes.span(head.target)
         guard !raw.isEmpty else { throw .badRequest }
         try takeHost()
@@ -141,6 +140,7 @@ extension CanonicalRequest {
         var end = start
         while end < raw.count && raw[end] != UInt8(ascii: "/") && raw[end] != UInt8(ascii: "?") { end += 1 }
         authority.clear()
+        lastHost.clear()
         guard let parts = Authority.append(raw.extracting(start..<end), to: authority) else { throw .badRequest }
         hostLength = parts.hostLength
         port = parts.port
@@ -159,15 +159,29 @@ extension CanonicalRequest {
 
     /// HTTP/1.0 knows requests without Host; the authority is empty then and the upstream's own is sent.
     private func takeHost() throws(Rejection) {
-        hostLength = 0
-        port = nil
         guard let hostLine else {
-            if case .http10 = head.version { return }
+            authority.clear()
+            lastHost.clear()
+            hostLength = 0
+            port = nil
+            if head.version == .http10 { return }
             throw .badRequest
         }
-        guard let parts = Authority.append(value(hostLine), to: authority) else { throw .badRequest }
+        let value = value(hostLine)
+        if !lastHost.isEmpty, lastHost.equals(value) {
+            hostLength = lastHostLength
+            port = lastPort
+            return
+        }
+        authority.clear()
+        lastHost.clear()
+        hostLength = 0
+        guard let parts = Authority.append(value, to: authority) else { throw .badRequest }
         hostLength = parts.hostLength
         port = parts.port
+        lastHost.append(value)
+        lastHostLength = parts.hostLength
+        lastPort = parts.port
     }
 
     /// Whether Via (RFC 9110 section 7.6.3) or CDN-Loop (RFC 8586) names this very instance.

@@ -59,6 +59,10 @@ package final class CanonicalRequest {
     /// The port that the client connected to, as far as trusted proxies vouch for it.
     package internal(set) var externalPort: UInt16 = 0
 
+    /// The last Host that was read and is still in ``authority``: clients mostly ask for the same one again.
+    let lastHost = ByteBuffer(capacity: 64)
+    var lastHostLength = 0
+    var lastPort: UInt16?
     private let getToken = ByteBuffer(capacity: 16)
     /// Which fields there are, so that what is absent is not looked for.
     var fields: FieldSet = []
@@ -77,6 +81,10 @@ package final class CanonicalRequest {
         static let forwardedProto = FieldSet(rawValue: 1 << 6)
         static let forwardedPort = FieldSet(rawValue: 1 << 7)
         static let cookie = FieldSet(rawValue: 1 << 8)
+        /// What tells of others that the request has passed.
+        static let chains: FieldSet = [
+            .via, .cdnLoop, .forwarded, .forwardedFor, .forwardedHost, .forwardedProto, .forwardedPort,
+        ]
     }
 
     package init() {
@@ -90,6 +98,7 @@ package final class CanonicalRequest {
         pathLength = 0
         pathExtension = .empty
         authority.clear()
+        lastHost.clear()
         hostLength = 0
         port = nil
         clientAddress = nil

@@ -45,6 +45,8 @@ package enum HopByHop {
         var nominations = 0
         for connection in lines where connection.id == .connection {
             let value = bytes.span(connection.value)
+            // What nearly all say.
+            if isConnectionOption(value) { continue }
             var names = ListElements()
             while let range = names.next(in: value) {
                 let name = value.extracting(range)

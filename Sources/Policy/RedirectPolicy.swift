@@ -13,6 +13,27 @@ package enum RedirectPolicy {
         package var isUpstreamOrigin: Bool
     }
 
+    /// Where a hop away from the upstream's origin can be sent at all; what is out of reach is for the client to follow.
+    package struct Reach: Sendable {
+        package var https = true
+        /// Hops to private addresses are no step inside.
+        package var upstreamIsPrivate = true
+
+        package init(https: Bool = true, upstreamIsPrivate: Bool = true) {
+            self.https = https
+            self.upstreamIsPrivate = upstreamIsPrivate
+        }
+
+        /// Names are judged when they are resolved, address literals here.
+        func includes(_ url: ResolvedURL) -> Bool {
+            if url.scheme == .https && !https { return false }
+            var host = url.host
+            if host.count > 2, host[0] == UInt8(ascii: "[") { host = host.extracting(1..<host.count - 1) }
+            guard let address = IPAddress.parse(host) else { return true }
+            return permitsAddress(address, upstreamIsPrivate: upstreamIsPrivate)
+        }
+    }
+
     package enum Verdict: Sendable, Equatable {
         /// The hop's URL is `chain.url`; see
         /// ``CanonicalRequest/becomeHop(of:url:method:keepsBody:leavesCredentialsBehind:)``.
@@ -29,8 +50,7 @@ package enum RedirectPolicy {
     /// A verdict to follow is entered in the chain; the caller acts on it or gives the exchange up.
     package static func decide(
         _ response: ResponseHead, to current: CanonicalRequest, by definition: RedirectsDefinition,
-        bodyIsReplayable: Bool,
-        now: Int, chain: RedirectChain
+        bodyIsReplayable: Bool, reach: Reach = Reach(), now: Int, chain: RedirectChain
     ) -> Verdict {
         guard case .follow(let scope) = definition.mode, let client = chain.client,
             let change = change(of: current.method, status: response.status)
@@ -47,6 +67,7 @@ package enum RedirectPolicy {
         guard isPermitted(chain.url, scope, definition.hosts, isUpstreamOrigin: isUpstreamOrigin),
             !isDowngrade(to: chain.url, from: current, chain, isUpstreamOrigin: isUpstreamOrigin)
         else { return .handBack }
+        if !isUpstreamOrigin && !reach.includes(chain.url) { return .handBack }
         if chain.hopCount >= definition.maximum { return .loop }
         chain.cookies.absorb(response, to: current, client: client, now: now)
         let hop = Hop(method: change.method, keepsBody: keepsBody, isUpstreamOrigin: isUpstreamOrigin)

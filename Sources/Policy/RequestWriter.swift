@@ -31,8 +31,8 @@ package enum RequestWriter {
     /// `current` is the client's canonical request or that of a hop; `hops` the cookies that earlier hops set. The value of Host
     /// is left in `context.sentHost`. When this throws, what was appended must not be sent.
     package static func write(
-        _ current: CanonicalRequest, plan: ChainPlan, context: SendContext, instance: Span<UInt8>, hops: HopCookies?,
-        _ parameters: Parameters, to out: ByteBuffer
+        _ current: CanonicalRequest, plan: ChainPlan, context: SendContext, instance: Span<UInt8>, forwarded: ForwardedCache,
+        hops: HopCookies?, _ parameters: Parameters, to out: ByteBuffer
     ) throws(Rejection) {
         out.append(current.methodName)
         out.append(UInt8(ascii: " "))
@@ -43,7 +43,7 @@ package enum RequestWriter {
         let writesCookies = !plan.cookies.isEmpty || hops.map { !$0.isEmpty } ?? false
         writeClientLines(current, plan.request, skippingCookies: writesCookies, to: out)
         if writesCookies { try writeCookies(current, plan, context, hops, to: out) }
-        ForwardedWriter.append(context.request, client: context.client, instance: instance, to: out)
+        forwarded.append(context.request, client: context.client, instance: instance, to: out)
         out.append("X-Request-Id: ")
         out.append(context.requestID.span)
         out.append("\r\n")

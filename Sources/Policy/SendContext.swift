@@ -7,12 +7,12 @@ package final class SendContext {
     package var request: CanonicalRequest
     package var client: ClientFacts
     /// Host[:port] of the server that is sent to.
-    package let upstreamAuthority = ByteBuffer(capacity: 64)
+    package var upstreamAuthority = ByteBuffer(capacity: 16)
     /// The value of Host that was sent.
     package let sentHost = ByteBuffer(capacity: 64)
     package let requestID = ByteBuffer(capacity: 32)
     /// Where this send goes, for `hosts` of credentials: host lower-cased, IPv6 literals in brackets.
-    package let destinationHost = ByteBuffer(capacity: 64)
+    package var destinationHost = ByteBuffer(capacity: 16)
     package var destinationPort: UInt16 = 0
     package var destinationScheme = Scheme.http
     /// The send goes to the configured upstream's own origin: values of `request:` that hold a secret may go too.

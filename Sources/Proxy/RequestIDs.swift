@@ -7,13 +7,7 @@ struct RequestIDs {
 
     mutating func fill(_ buffer: ByteBuffer) {
         buffer.clear()
-        for _ in 0..<2 {
-            var word = source.next()
-            for _ in 0..<16 {
-                let digit = UInt8(truncatingIfNeeded: word >> 60)
-                buffer.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-                word <<= 4
-            }
-        }
+        buffer.append(paddedHexadecimal: source.next())
+        buffer.append(paddedHexadecimal: source.next())
     }
 }

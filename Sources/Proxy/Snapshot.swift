@@ -18,7 +18,9 @@ final class Snapshot {
     /// Of redirect hops to origins that are no upstream's: made when first needed.
     private(set) var hopUpstreams: [HopKey: Upstream] = [:]
     private var workers = 1
-    private weak var worker: Worker?
+    /// SAFETY: a worker holds its snapshot, and so do exchanges, which it outlives. Not weak: that would slow down every use of
+    /// the worker by a side table.
+    private unowned(unsafe) var worker: Worker?
 
     struct HopKey: Hashable {
         var scheme: Scheme

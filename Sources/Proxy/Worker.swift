@@ -42,6 +42,7 @@ package struct WorkerReport: Sendable {
 /// One core's share of the proxy: a loop, its listeners, pools, buffers and compiled rules. Workers share nothing mutable.
 ///
 /// Everything is confined to the thread that calls `run`, which is also the one that must create it.
+/// SAFETY: the closures that it gives to its own loop refer to it unowned: the loop is its part and runs only within it.
 package final class Worker {
     package let index: Int
     let loop: EventLoop
@@ -66,6 +67,7 @@ package final class Worker {
     let receiveBuffer = ByteBuffer(capacity: Worker.receiveSize)
     let responseHead = ResponseHead()
     let responseWriter = ResponseWriter()
+    let forwarded = ForwardedCache()
     let empty = ByteBuffer(capacity: 16)
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
@@ -100,12 +102,12 @@ package final class Worker {
             peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
         snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes(), sockets: []))
         spareExchanges.reserveCapacity(Self.mostSpareExchanges)
-        loop.turnEnded = { [unowned self] in
+        loop.turnEnded = { [unowned(unsafe) self] in
             // Whatever an event led to is sent by now, or here.
             flushUpstreamOutput()
             flushClientOutput()
         }
-        receiver = try MailboxReceiver(mailbox, on: loop) { [unowned self] message in receive(message) }
+        receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
 
     package func run() { loop.run() }

@@ -12,7 +12,7 @@ import Testing
         }
         #expect(
             messages(text) == [
-                "config.yaml:5:45: error: a4[7]: more than 100000 values, aliases counted with all that they stand for"
+                "config.yaml:5:45: error: a4[7]: more than 100000 values through aliases, counted with all that they stand for"
             ])
     }
 

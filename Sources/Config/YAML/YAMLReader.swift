@@ -5,15 +5,15 @@ internal import Policy
 struct YAMLReader {
     /// Deeper than any configuration nests.
     static let depthLimit = 48
-    /// More nodes than any configuration has; aliases count with all that they stand for, so that a few lines can not become
-    /// billions of nodes.
-    static let nodeLimit = 4_000_000
+    /// So many nodes may come from aliases, each counted with all that it stands for: a few lines can not become billions of
+    /// nodes. What is written out is bounded by the size of the file.
+    static let aliasLimit = 100_000
 
     private let events: YAMLEvents
     private let file: String
     /// What each anchor stands for; nil while the anchored value is still being read.
     private var anchors: [String: Node?] = [:]
-    private var count = 0
+    private var aliased = 0
     /// What is wrong but did not stop the reading.
     private(set) var problems: [ConfigurationError] = []
 
@@ -49,7 +49,6 @@ struct YAMLReader {
             throw error(event, path, "nested more than \(Self.depthLimit) levels deep")
         }
         if case .alias(let name) = event.kind { return try alias(name, event, path: path) }
-        try spend(1, event, path: path)
         if let anchor = event.anchor { anchors[anchor] = .some(nil) }
         var result: Node
         switch event.kind {
@@ -81,9 +80,9 @@ struct YAMLReader {
     }
 
     private mutating func spend(_ nodes: Int, _ event: YAMLEvent, path: String) throws(ConfigurationError) {
-        count += nodes
-        guard count <= Self.nodeLimit else {
-            throw error(event, path, "more than \(Self.nodeLimit) values, aliases counted with all that they stand for")
+        aliased += nodes
+        guard aliased <= Self.aliasLimit else {
+            throw error(event, path, "more than \(Self.aliasLimit) values through aliases, counted with all that they stand for")
         }
     }
 

@@ -32,6 +32,7 @@ final class ClientConnection: Connection {
     private var closesAfterResponse = false
     private var closesWhenDrained = false
     private var halfClosedByUpstream = false
+    private var isProbed = false
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
@@ -60,6 +61,11 @@ final class ClientConnection: Connection {
 
     override func pump() {
         if isBroken { return abandon() }
+        if peerFinished, phase == .answering, !isProbed {
+            // It may have gone, or just have nothing more to say: the kernel is to find out.
+            isProbed = true
+            SystemCalls.probeLiveness(descriptor)
+        }
         var reads = 0
         while isOpen, wantsInput {
             if let own = input, phase != .head || own.count == 0 {
@@ -255,7 +261,7 @@ final class ClientConnection: Connection {
             worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
             exchange?.clientFinished(nil)
             isReadable = false
-        case .answering: SystemCalls.probeLiveness(descriptor)
+        case .answering: break
         }
     }
 
@@ -318,7 +324,11 @@ final class ClientConnection: Connection {
             out.append("\r\n")
             if out.count > Worker.receiveSize { worker.flushClientOutput() }
         }
-        if hasUnsentOutput { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+        if hasUnsentOutput {
+            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+        } else if phase == .tunnel {
+            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        }
     }
 
     /// Content may be spliced in here: nothing that it would overtake is left.
@@ -346,7 +356,8 @@ final class ClientConnection: Connection {
     private func becomeIdle() {
         phase = .idle
         if worker.isDraining { return closeGracefully() }
-        worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
+        // The end of the response may still be on its way: that is no idleness.
+        worker.loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
         // What the client has sent meanwhile is read in a turn of its own: the caller may be using the worker's buffers.
         if input != nil || isReadable { worker.loop.runSoon(self) }
     }
@@ -374,10 +385,7 @@ final class ClientConnection: Connection {
         phase = .lingering
         finishSending()
         worker.loop.setDeadline(self, after: Self.lingerTime)
-        if let input {
-            self.input = nil
-            worker.buffers.giveBack(input)
-        }
+        dropInput()
         worker.loop.runSoon(self)
     }
 
@@ -420,15 +428,16 @@ final class ClientConnection: Connection {
         case .answering: worker.loop.clearDeadline(self)
         case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        case .idle, .head, .lingering: break
+        case .idle:
+            worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
+            if input != nil || isReadable { worker.loop.runSoon(self) }
+        case .head, .lingering: break
         }
         exchange?.clientDrained()
     }
 
     override func outputMoved() {
-        if phase == .answering || phase == .content || phase == .lingering {
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
-        }
+        if phase != .tunnel { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
     }
 
     override func writeFailed() {

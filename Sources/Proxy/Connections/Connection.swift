@@ -48,11 +48,12 @@ public class Connection: EventHandler {
 
     override public final func ready(_ readiness: Readiness) {
         worker.eventBegins()
-        if !isDisjoint(readiness, [.failed, .hungUp]) {
+        if readiness.contains(.failed) {
             isBroken = true
             isReadable = true
         }
-        if readiness.contains(.peerFinished) {
+        // Both directions may have ended in good order, with bytes still to be read.
+        if readiness.contains(.peerFinished) || readiness.contains(.hungUp) {
             peerFinished = true
             isReadable = true
         }
@@ -73,10 +74,6 @@ public class Connection: EventHandler {
 
     /// The first writability of a connecting socket, among others.
     func becameWritable() {}
-
-    private final func isDisjoint(_ readiness: Readiness, _ other: Readiness) -> Bool {
-        readiness.rawValue & other.rawValue == 0
-    }
 
     // MARK: Input
 
@@ -115,6 +112,13 @@ public class Connection: EventHandler {
             kept.append(buffer.span(ByteRange(consumed, buffer.count - consumed)))
             input = kept
         }
+    }
+
+    /// What was received for a message that is over is nothing to the next one.
+    final func dropInput() {
+        guard let input else { return }
+        self.input = nil
+        worker.buffers.giveBack(input)
     }
 
     // MARK: Output
@@ -288,9 +292,6 @@ public class Connection: EventHandler {
         SystemCalls.close(descriptor)
         descriptor = -1
         dropUnsent()
-        if let input {
-            self.input = nil
-            worker.buffers.giveBack(input)
-        }
+        dropInput()
     }
 }

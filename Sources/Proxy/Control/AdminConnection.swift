@@ -106,6 +106,11 @@ final class AdminConnection: EventHandler {
             answer(403, "text/plain", "not for browsers\n")
             return false
         }
+        if target == "/healthz" || target == "/readyz" { return true }
+        guard namesUs else {
+            answer(421, "text/plain", "ask for this by an address, localhost, or the name in admin.listen\n")
+            return false
+        }
         guard target == "/status" || target == "/reload" else { return true }
         guard let token = server.adminToken else {
             answer(403, "text/plain", "over TCP this needs admin.token in the configuration\n")
@@ -121,6 +126,17 @@ final class AdminConnection: EventHandler {
         }
         answer(401, "text/plain", "a bearer token is needed\n")
         return false
+    }
+
+    /// A page on a name that was made to lead here sends that name in Host.
+    private var namesUs: Bool {
+        for line in head.lines where line.id == .host {
+            guard let authority = Authority.parse(text(line.value)) else { return false }
+            var host = String(authority.text.utf8.prefix(authority.hostLength)) ?? ""
+            if host.hasPrefix("[") { host = String(host.dropFirst().dropLast()) }
+            return host == "localhost" || IPAddress.parse(host) != nil
+        }
+        return true
     }
 
     private func isSecFetch(_ line: FieldLine) -> Bool {

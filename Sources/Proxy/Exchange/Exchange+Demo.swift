@@ -11,16 +11,15 @@ extension Exchange {
         let out = ByteBuffer(capacity: 16 * 1024)
         defer { out.wipe() }
         try RequestWriter.write(
-            current, plan: plan, context: context, instance: worker.instance.span,
+            current, plan: plan, context: context, instance: worker.instance.span, forwarded: worker.forwarded,
             hops: redirects.hops > 0 ? redirects.chain.cookies : nil, demoParameters, to: out)
     }
 
     /// The name by which a credential's `hosts` and the configuration know the demo origin.
     private func setDemoDestination() {
-        context.upstreamAuthority.clear()
+        context.upstreamAuthority = ByteBuffer(capacity: 16)
         context.upstreamAuthority.append("demo")
-        context.destinationHost.clear()
-        context.destinationHost.append("demo")
+        context.destinationHost = context.upstreamAuthority
         context.destinationPort = 80
         context.destinationScheme = .http
         context.isUpstreamOrigin = !redirects.isAway

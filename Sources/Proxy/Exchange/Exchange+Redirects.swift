@@ -23,11 +23,11 @@ struct RedirectState {
     init() { mapping = OriginMapping(origin: chain.origin) }
 
     mutating func reset() {
-        if hops > 0 || hop != nil {
-            chain.end()
-            mapping.end()
-            pendingCookies?.wipe()
-        }
+        // Most requests have never come near a redirect.
+        guard upstream != nil || failure != nil || hops > 0 else { return }
+        chain.end()
+        mapping.end()
+        pendingCookies?.wipe()
         hops = 0
         isAway = false
         hasResolvedLocation = false
@@ -51,7 +51,8 @@ extension Exchange {
             redirects.upstream = upstream
         }
         let verdict = RedirectPolicy.decide(
-            response, to: current, by: proxy.definition.redirects, bodyIsReplayable: contentCanBeReplayed, now: context.unixTime,
+            response, to: current, by: proxy.definition.redirects, bodyIsReplayable: contentCanBeReplayed,
+            reach: RedirectPolicy.Reach(https: false, upstreamIsPrivate: redirects.upstream?.isPrivate ?? false), now: context.unixTime,
             chain: redirects.chain)
         switch verdict {
         case .follow(let hop):

@@ -18,15 +18,13 @@ extension Exchange {
             paths: redirects.hops == 0 ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
             preservesHost: redirects.hops > 0 || preservesHost(proxy, server))
         try RequestWriter.write(
-            current, plan: plan, context: context, instance: worker.instance.span,
+            current, plan: plan, context: context, instance: worker.instance.span, forwarded: worker.forwarded,
             hops: redirects.hops > 0 ? redirects.chain.cookies : nil, parameters, to: out)
     }
 
     private func setDestination(_ server: UpstreamServer) {
-        context.upstreamAuthority.clear()
-        context.upstreamAuthority.append(server.authority.span)
-        context.destinationHost.clear()
-        context.destinationHost.append(server.host.span)
+        context.upstreamAuthority = server.authority
+        context.destinationHost = server.host
         context.destinationPort = server.port
         context.destinationScheme = server.definition.scheme
         context.isUpstreamOrigin = !redirects.isAway

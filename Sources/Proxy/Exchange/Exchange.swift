@@ -25,7 +25,7 @@ final class Exchange {
     var snapshot: Snapshot
     private(set) var client: ClientConnection?
     var loader = Loader.none
-    private(set) lazy var upstreamLoader = UpstreamLoader(exchange: self)
+    let upstreamLoader: UpstreamLoader
     private(set) lazy var demoLoader = DemoLoader(exchange: self)
     private(set) lazy var fixedLoader = FixedLoader(exchange: self)
     private(set) lazy var requestTrailers = TrailerSection()
@@ -59,7 +59,9 @@ final class Exchange {
         request = CanonicalRequest()
         head = request.head
         current = request
+        upstreamLoader = UpstreamLoader(worker: worker)
         context = SendContext(request: request, client: worker.noClient)
+        upstreamLoader.serve(self)
     }
 
     // MARK: 1 Canonicalise
@@ -270,7 +272,8 @@ final class Exchange {
             return client.abortResponse()
         }
         responseHasBegun = true
-        if rejection == .badRequest { client.distrust() }
+        // What follows a request that can not be read, or that wanted a tunnel, may not be meant as a request.
+        if rejection == .badRequest || head.method == .connect { client.distrust() }
         writeError(rejection, to: client)
         end()
         client.finishResponse(trailers: nil)
@@ -305,6 +308,7 @@ final class Exchange {
         }
         client = nil
         plan = nil
+        if record.status == 101 { worker.metrics.tunnelClosed() }
         worker.metrics.exchangeEnded()
         worker.giveBack(self)
     }

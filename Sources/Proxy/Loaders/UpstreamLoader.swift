@@ -18,7 +18,7 @@ final class UpstreamLoader {
     }
 
     /// SAFETY: the exchange owns this loader for as long as itself.
-    private unowned(unsafe) let exchange: Exchange
+    private unowned(unsafe) var exchange: Exchange!
     private let worker: Worker
     private(set) var phase = Phase.idle
     private var upstream: Upstream?
@@ -47,10 +47,10 @@ final class UpstreamLoader {
 
     private static let mostInformational = 32
 
-    init(exchange: Exchange) {
-        self.exchange = exchange
-        worker = exchange.worker
-    }
+    init(worker: Worker) { self.worker = worker }
+
+    /// Called once, by the exchange that owns it.
+    func serve(_ exchange: Exchange) { self.exchange = exchange }
 
     var wasReused: Bool { connection?.isReused ?? false }
     var isWaiting: Bool { phase == .waiting || phase == .connecting }
@@ -149,6 +149,7 @@ final class UpstreamLoader {
     }
 
     func connectFailed() {
+        worker.metrics.upstreamConnectFailed()
         connection = nil
         guard let server else { return }
         connect(to: server)
@@ -352,6 +353,8 @@ final class UpstreamLoader {
             return false
         }
         phase = .tunnel
+        // From here on the client's bytes are content that ends when it finishes sending.
+        requestIsComplete = false
         setContentDeadline()
         return true
     }
@@ -486,6 +489,7 @@ final class UpstreamLoader {
         guard let connection else { return }
         self.connection = nil
         connection.loader = nil
+        connection.dropInput()
         if !wasConnecting { connection.server.requestsUnderWay -= 1 }
         // What the client sent while the answer was coming still has to go out.
         if worker.corkedUpstream === connection { worker.flushUpstreamOutput() }

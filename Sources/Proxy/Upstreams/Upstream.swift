@@ -16,7 +16,7 @@ final class Upstream {
     let mostIdle: Int
     private var turn = 0
     private var waiting: [UpstreamLoader] = []
-    private unowned let worker: Worker
+    private let worker: Worker
     /// Set when a newer configuration has taken over: nothing is pooled any more.
     private(set) var isRetired = false
 
@@ -115,7 +115,7 @@ final class UpstreamServer {
     let definition: ServerDefinition
     /// SAFETY: an upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only
     /// while the snapshot that owns it is held by its exchange.
-    unowned let upstream: Upstream
+    unowned(unsafe) let upstream: Upstream
     private let worker: Worker
     /// As it is written into Host.
     let authority = ByteBuffer(capacity: 32)
@@ -166,7 +166,10 @@ final class UpstreamServer {
         let isFresh = !addresses.isEmpty && worker.loop.now - resolvedAt < Self.addressLifetime
         if !isFresh && !isResolving {
             isResolving = true
-            worker.resolve(name: name, port: port) { [self] result in resolved(result) }
+            // The answer may come when a newer configuration has taken over: the upstream is held till then.
+            worker.resolve(name: name, port: port) { [self, upstream] result in
+                withExtendedLifetime(upstream) { resolved(result) }
+            }
         }
         // Asked for again behind the scenes: what was last good serves meanwhile.
         if !addresses.isEmpty { return true }
@@ -207,6 +210,7 @@ final class UpstreamServer {
 
     /// Puts a connection whose exchange is over back, or closes it when there are enough.
     func giveBack(_ connection: UpstreamConnection) {
+        precondition(connection.input == nil, "a pooled connection holds nothing of the exchange before")
         if upstream.isRetired || idle.count >= upstream.mostIdle || worker.isDraining {
             return connection.close()
         }
