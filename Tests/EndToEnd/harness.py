@@ -313,7 +313,7 @@ class Proxy:
         self.runtime.mkdir()
         if config is not None:
             self.write(config)
-        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.runtime), **(env or {})}
+        self.env = {"PATH": os.environ["PATH"], "SWIFT_BACKTRACE": "enable=no", "HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.runtime), **(env or {})}
         given = ["-c", str(self.config)] if config is not None else []
         self.argv = [*wrapper, str(BINARY), command, *given, *arguments]
         self.pass_fds, self.process = pass_fds, None

@@ -22,8 +22,12 @@ def observed(proxy, origin):
     return proxy(OBSERVED, ORIGIN=origin().port, ADMIN=free_port(), files={"admin-token": "adm1n-canary\n"})
 
 
+def admin(one, method="GET", target="/", body=None, headers=(), host="localhost"):
+    return ask(one.texts["ADMIN"], method, target, body, headers, host=host)
+
+
 def metrics(one):
-    answer = ask(one.texts["ADMIN"], target="/metrics")
+    answer = admin(one, target="/metrics")
     assert answer.status == 200 and answer.get("content-type").startswith("text/plain")
     return {family.name: family for family in text_string_to_metric_families(answer.text)}
 
@@ -36,8 +40,8 @@ def total(families, name, **labels):
 # --- Admin --------------------------------------------------------------------
 
 def test_health_and_readiness_are_answered(observed):
-    assert ask(observed.texts["ADMIN"], target="/healthz").status == 200
-    assert ask(observed.texts["ADMIN"], target="/readyz").status == 200
+    assert admin(observed, target="/healthz").status == 200
+    assert admin(observed, target="/readyz").status == 200
 
 
 def test_readiness_ends_when_the_proxy_drains(proxy, origin):
@@ -54,8 +58,8 @@ def test_readiness_ends_when_the_proxy_drains(proxy, origin):
         client.request(target="/api/slow")
         assert arrived.wait(10)
         one.signal(signal.SIGTERM)
-        eventually(lambda: ask(one.texts["ADMIN"], target="/readyz").status == 503, 5)
-        assert ask(one.texts["ADMIN"], target="/healthz").status == 200
+        eventually(lambda: admin(one, target="/readyz").status == 503, 5)
+        assert admin(one, target="/healthz").status == 200
         go.set()
         assert client.response().status == 200
     assert one.exit_status() == 0
@@ -94,15 +98,23 @@ def test_metrics_tell_a_failed_reload(observed):
 
 
 def test_control_over_tcp_needs_the_token(observed):
-    port = observed.texts["ADMIN"]
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer "}):
-        assert ask(port, "POST", "/reload", b"", headers).status in (401, 403)
-        assert ask(port, "GET", "/status", None, headers).status in (401, 403)
+        assert admin(observed, "POST", "/reload", b"", headers).status in (401, 403)
+        assert admin(observed, "GET", "/status", None, headers).status in (401, 403)
     good = {"Authorization": "Bearer adm1n-canary"}
-    assert ask(port, "POST", "/reload", b"", good).status == 200
-    assert ask(port, "GET", "/status", None, good).status == 200
-    assert ask(port, "POST", "/reload", b"", {**good, "Origin": "http://evil.example"}).status == 403, "a browser's page may not"
+    assert admin(observed, "POST", "/reload", b"", good).status == 200
+    assert admin(observed, "GET", "/status", None, good).status == 200
+    assert admin(observed, "POST", "/reload", b"", {**good, "Origin": "http://evil.example"}).status == 403, "a browser's page may not"
     assert "adm1n-canary" not in observed.log()
+
+
+def test_control_under_a_foreign_name_is_refused(observed):
+    """A page whose name was bound to this address reaches the port, but under its own name."""
+    for target in ("/metrics", "/status"):
+        answer = admin(observed, target=target, host="rebound.example", headers={"Authorization": "Bearer adm1n-canary"})
+        assert answer.status == 421
+    for host in ("127.0.0.1", "127.0.0.1:%d" % observed.texts["ADMIN"], "[::1]", "localhost"):
+        assert admin(observed, target="/healthz", host=host).status == 200
 
 
 # --- Access log ---------------------------------------------------------------
@@ -272,7 +284,7 @@ def test_no_secret_is_ever_shown_anywhere(proxy, origin):
         done = one.run(*arguments, "-c", str(one.config))
         shown.append(done.stdout + done.stderr)
     for target in ("/metrics", "/healthz", "/readyz", "/status"):
-        note(ask(one.texts["ADMIN"], target=target, headers={"Authorization": "Bearer " + CANARIES["admin"]}))
+        note(admin(one, target=target, headers={"Authorization": "Bearer " + CANARIES["admin"]}))
     one.signal(signal.SIGTERM)
     assert one.exit_status() == 0
     shown.append(one.log())
