@@ -136,14 +136,19 @@ struct SourceText: Sendable {
 
 /// The words next to which a secret is likely to stand.
 enum SensitiveNames {
-    private static let words = [
+    private static let words: [[UInt8]] = [
         "authorization", "cookie", "password", "passwd", "secret", "token", "bearer", "basic", "api-key", "apikey", "api_key",
         "credential", "private_key",
-    ]
+    ].map { Array($0.utf8) }
+    /// Whether a word begins with this letter: large files are searched whole.
+    private static let begins: [Bool] = (0..<256).map { byte in words.contains { Int($0[0]) == byte } }
 
     static func isMentioned(in text: String) -> Bool {
-        let lowered = text.lowercased()
-        return words.contains { lowered.contains($0) }
+        let lowered = text.utf8.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
+        for start in lowered.indices where begins[Int(lowered[start])] {
+            if words.contains(where: { lowered[start...].starts(with: $0) }) { return true }
+        }
+        return false
     }
 }
 

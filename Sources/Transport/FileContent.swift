@@ -9,7 +9,9 @@ package enum FileContent {
         let number = clinux_open_read(path)
         guard number >= 0 else { throw FileSystemError(operation: "open", code: errno) }
         let descriptor = Descriptor(owning: number)
-        guard clinux_is_regular(number) == 1 else { throw FileSystemError(operation: "read of what is no regular file", code: EINVAL) }
+        guard clinux_is_regular(number) == 1 else {
+            throw FileSystemError(operation: "read of what is no regular file", code: EINVAL)
+        }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

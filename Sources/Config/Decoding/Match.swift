@@ -47,7 +47,8 @@ extension ConfigurationDecoder {
             warn(value, "this never matches a canonical path: \(problem)")
         } else {
             guard let canonical = CanonicalGlob.canonical(text) else {
-                fail(value, "no canonical path is like this", hint: "`%00`, `%5C`, `\\` and broken escapes are refused from clients")
+                fail(
+                    value, "no canonical path is like this", hint: "`%00`, `%5C`, `\\` and broken escapes are refused from clients")
                 return nil
             }
             return canonical

@@ -9,6 +9,9 @@ final class ClientListener: EventHandler {
     private let worker: Worker
     private(set) var isOpen = true
     private let localAddress: SocketAddress?
+    /// Of the last client: those that come one after the other often come from one address.
+    private var lastAddress: IPAddress?
+    private var lastText: ByteBuffer?
 
     /// A turn accepts so many, then others get their turn; what is left is announced again.
     private static let acceptsPerTurn = 64
@@ -53,11 +56,19 @@ final class ClientListener: EventHandler {
 
     func facts(for peer: SocketAddress, trusted: [AddressRange]) -> ClientFacts {
         let address = peer.ipBits.map { IPAddress(high: $0.high, low: $0.low) }
-        let text = ByteBuffer(capacity: 16)
-        if let address { address.append(to: text) } else { text.append("unix") }
+        let text = text(of: address)
         return ClientFacts(
             peerAddress: address, peerPort: peer.port, scheme: .http, listenerPort: socket.port,
             peerIsTrusted: address.map { peer in trusted.contains { $0.contains(peer) } } ?? false, addressText: text)
+    }
+
+    private func text(of address: IPAddress?) -> ByteBuffer {
+        if let lastText, lastAddress == address { return lastText }
+        let text = ByteBuffer(capacity: 16)
+        if let address { address.append(to: text) } else { text.append("unix") }
+        lastAddress = address
+        lastText = text
+        return text
     }
 
     /// Whether connecting to `address` would end here.

@@ -18,7 +18,8 @@ final class AdminListener: EventHandler {
         let wanted = definition.socket ?? AdminSocket.defaultPath()
         if wanted == nil {
             server.logWriter.log(
-                .warn, "no admin socket: no folder for it can be trusted; set admin.socket, or XDG_RUNTIME_DIR, for reload and status")
+                .warn,
+                "no admin socket: no folder for it can be trusted; set admin.socket, or XDG_RUNTIME_DIR, for reload and status")
         }
         if wanted != socketPath {
             if let old = socketPath {

@@ -52,7 +52,8 @@ extension Exchange {
         }
         let verdict = RedirectPolicy.decide(
             response, to: current, by: proxy.definition.redirects, bodyIsReplayable: contentCanBeReplayed,
-            reach: RedirectPolicy.Reach(https: false, upstreamIsPrivate: redirects.upstream?.isPrivate ?? false), now: context.unixTime,
+            reach: RedirectPolicy.Reach(https: false, upstreamIsPrivate: redirects.upstream?.isPrivate ?? false),
+            now: context.unixTime,
             chain: redirects.chain)
         switch verdict {
         case .follow(let hop):

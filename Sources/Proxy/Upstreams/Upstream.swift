@@ -227,14 +227,18 @@ final class UpstreamServer {
         return nil
     }
 
+    private static let surplusTime = 1_000
+
     /// Puts a connection whose exchange is over back, or closes it when there are enough.
     func giveBack(_ connection: UpstreamConnection) {
         precondition(connection.input == nil, "a pooled connection holds nothing of the exchange before")
-        if upstream.isRetired || idle.count >= upstream.mostIdle || worker.isDraining || !connection.isQuiet {
+        if upstream.isRetired || worker.isDraining || !connection.isQuiet {
             return connection.close()
         }
         idle.append(connection)
-        worker.loop.setDeadline(connection, after: upstream.timeouts.idle)
+        // More than `max_idle` are kept for a moment: under load the next request is a moment away.
+        let time = idle.count > upstream.mostIdle ? min(Self.surplusTime, upstream.timeouts.idle) : upstream.timeouts.idle
+        worker.loop.setDeadline(connection, after: time)
         upstream.serveWaiting()
     }
 
