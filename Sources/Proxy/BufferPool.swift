@@ -26,10 +26,12 @@ final class PipePool {
     private var leased = 0
     private static let mostKept = 16
     /// Descriptors are for connections first; beyond this, content is copied.
-    private static let mostLeased = 64
+    private let mostLeased: Int
+
+    init(workers: Int) { mostLeased = min(64, SystemCalls.openFileLimit / 16 / workers) }
 
     func lease() -> SplicePipe? {
-        guard leased < Self.mostLeased, let pipe = free.popLast() ?? SplicePipe() else { return nil }
+        guard leased < mostLeased, let pipe = free.popLast() ?? SplicePipe() else { return nil }
         leased += 1
         return pipe
     }

@@ -71,7 +71,7 @@ package final class Worker {
     let empty = ByteBuffer(capacity: 16)
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
-    let pipes = PipePool()
+    let pipes: PipePool
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
@@ -95,6 +95,7 @@ package final class Worker {
         resolver = start.resolver
         workerLog = WorkerLog(start.logWriter)
         workerCount = start.workerCount
+        pipes = PipePool(workers: start.workerCount)
         loop = try EventLoop()
         instance = ByteBuffer(capacity: 64)
         instance.append(text: start.instance)

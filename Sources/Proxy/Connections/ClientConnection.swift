@@ -23,8 +23,8 @@ final class ClientConnection: Connection {
     let listener: Int
     private(set) var phase = Phase.idle
     /// Nil while idle, and while the rest of an answered request is being thrown away.
-    private(set) var exchange: Exchange?
-    private var contentLeft: UInt64 = 0
+    var exchange: Exchange?
+    var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
     private var responseFraming = BodyFraming.none
@@ -123,21 +123,6 @@ final class ClientConnection: Connection {
             abandon()
             return false
         }
-    }
-
-    private func spliced(_ result: IOResult) -> Bool {
-        switch result {
-        case .bytes(let count):
-            contentLeft -= UInt64(count)
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-            exchange?.contentWasSpliced(count)
-            if contentLeft == 0 { requestComplete() }
-            return true
-        case .wouldBlock: return false
-        case .end: clientFinished()
-        case .failed: abandon()
-        }
-        return false
     }
 
     /// Works through what has been received; returns how much of it is done with.
@@ -240,7 +225,7 @@ final class ClientConnection: Connection {
         return next
     }
 
-    private func requestComplete() {
+    func requestComplete() {
         let trailers = chunks == nil ? nil : exchange?.requestTrailers
         chunks = nil
         guard let exchange else {
@@ -266,7 +251,7 @@ final class ClientConnection: Connection {
     }
 
     /// The client sends no more. Between requests that is the end; after a request it may still read the response.
-    private func clientFinished() {
+    func clientFinished() {
         switch phase {
         case .idle: close()
         case .lingering: closesWhenDrained ? isReadable = false : close()
@@ -281,7 +266,7 @@ final class ClientConnection: Connection {
     }
 
     /// The client is gone: so is what was done for it.
-    private func abandon() {
+    func abandon() {
         let exchange = exchange
         self.exchange = nil
         exchange?.clientGone()
@@ -498,17 +483,5 @@ final class ClientConnection: Connection {
         }
         closeDescriptor()
         worker.clientClosed(self)
-    }
-}
-
-extension Rejection {
-    init(_ error: HTTPError) {
-        switch error {
-        case .malformed: self = .badRequest
-        case .uriTooLong: self = .uriTooLong
-        case .headerTooLarge: self = .headerTooLarge
-        case .unsupportedVersion: self = .unsupportedVersion
-        case .unsupportedTransferCoding: self = .notImplemented
-        }
     }
 }

@@ -18,8 +18,8 @@ final class UpstreamLoader {
     }
 
     /// SAFETY: the exchange owns this loader for as long as itself.
-    private unowned(unsafe) var exchange: Exchange!
-    private let worker: Worker
+    unowned(unsafe) var exchange: Exchange!
+    let worker: Worker
     private(set) var phase = Phase.idle
     private var upstream: Upstream?
     private(set) var server: UpstreamServer?
@@ -32,12 +32,12 @@ final class UpstreamLoader {
     private var connectTimeout = 0
 
     /// The request's content as it is framed towards the upstream.
-    private var requestFraming = BodyFraming.none
+    var requestFraming = BodyFraming.none
     private var requestIsComplete = false
-    private var contentWasSent = false
+    var contentWasSent = false
     private var responseHasBegun = false
-    private var responseFraming = BodyFraming.none
-    private var contentLeft: UInt64 = 0
+    var responseFraming = BodyFraming.none
+    var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     private var informationalCount = 0
     private var upstreamHasFinished = false
@@ -184,7 +184,7 @@ final class UpstreamLoader {
         }
     }
 
-    @inline(always) private func setRequestDeadline() {
+    func setRequestDeadline() {
         guard let connection else { return }
         if connection.hasUnsentOutput {
             worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
@@ -257,7 +257,7 @@ final class UpstreamLoader {
         worker.loop.runSoon(connection)
     }
 
-    @inline(always) private func setContentDeadline() {
+    func setContentDeadline() {
         guard let connection else { return }
         if connection.hasUnsentOutput {
             worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
@@ -289,34 +289,6 @@ final class UpstreamLoader {
         if use != uses { return buffer.count }
         if phase == .content || phase == .tunnel { setContentDeadline() }
         return position
-    }
-
-    /// How much of the response's content may go to the client without being looked at; nil for none of it.
-    var spliceTarget: (client: ClientConnection, limit: UInt64)? {
-        guard phase == .content, contentLeft >= Worker.smallestSplice, case .length = responseFraming,
-            let client = exchange.spliceClient
-        else { return nil }
-        return (client, contentLeft)
-    }
-
-    func spliced(_ count: Int) {
-        contentLeft -= UInt64(count)
-        exchange.loader(didSplice: count)
-        if contentLeft == 0 { finish(trailers: nil) } else { setContentDeadline() }
-    }
-
-    /// Large content of the request may go to this connection without being looked at.
-    var spliceConnection: UpstreamConnection? {
-        guard phase == .head || phase == .content, let connection, case .length = requestFraming,
-            !connection.hasUnsentOutput, !connection.isWriteBroken
-        else { return nil }
-        worker.flushUpstreamOutput()
-        return connection.hasUnsentOutput || !connection.isOpen ? nil : connection
-    }
-
-    func contentWasSpliced() {
-        contentWasSent = true
-        if connection?.hasUnsentOutput ?? false { setRequestDeadline() }
     }
 
     private func readHead(_ buffer: ByteBuffer, from position: Int) -> Int? {
@@ -427,7 +399,7 @@ final class UpstreamLoader {
 
     // MARK: Ends
 
-    private func finish(trailers: TrailerSection?, leftover: Int = 0) {
+    func finish(trailers: TrailerSection?, leftover: Int = 0) {
         let reusable = canBeKept && requestIsComplete && leftover == 0 && phase == .content && !responseFraming.endsWithConnection
         release(reusable: reusable)
         exchange.loaderDidFinish(trailers: trailers)
