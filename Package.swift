@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Arrows point at what is imported; nothing points up. See Sources/Proxy/Documentation.docc/Architecture.md.
+// Arrows point at what is imported; nothing points up. See docs/architecture.md.
 let package = Package(
     name: "authproxy",
     products: [.executable(name: "authproxy", targets: ["authproxy"])],

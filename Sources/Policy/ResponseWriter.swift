@@ -18,12 +18,10 @@ package final class ResponseWriter {
         /// Upgrade of a 101: the protocol that the connection becomes.
         package var isSwitching: Bool
         package var passesTrailers: Bool
-        /// Made by the proxy itself: only then is `Authproxy-Error` what it says.
-        package var isOwn: Bool
 
         package init(
             framing: BodyFraming, keeps: Bool, version: HTTPVersion, cacheChange: CacheStoragePolicy.Change,
-            tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool, isOwn: Bool
+            tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool
         ) {
             self.framing = framing
             self.keeps = keeps
@@ -32,7 +30,6 @@ package final class ResponseWriter {
             self.tellsLength = tellsLength
             self.isSwitching = isSwitching
             self.passesTrailers = passesTrailers
-            self.isOwn = isOwn
         }
     }
 
@@ -87,7 +84,6 @@ package final class ResponseWriter {
             let name = bytes.span(line.name)
             if line.id == .date { hasDate = true }
             if line.id == .cacheControl, parameters.cacheChange == .noStore { continue }
-            if line.id == .other, !parameters.isOwn, HTTP1.equalsIgnoringCase(name, "authproxy-error") { continue }
             switch plan?.response.admit(name, id: line.id) ?? .keep {
             case .drop: continue
             case .keep: out.append(name)

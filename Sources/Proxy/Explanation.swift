@@ -19,7 +19,7 @@ package struct Explanation {
     /// `head` is a request head as a client would send it; `client` its address.
     package init(head bytes: ByteBuffer, client facts: ClientFacts, configuration: Configuration, urlLists: [URLListSource]) {
         let snapshot = Snapshot(
-            Adoption(configuration: configuration, urlLists: urlLists, indexes: MetricIndexes(), sockets: []))
+            Adoption(configuration: configuration, urlLists: urlLists, indexes: MetricIndexes()))
         let request = CanonicalRequest()
         let context = SendContext(request: request, client: facts)
         let instance = ByteBuffer()

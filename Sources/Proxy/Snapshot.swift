@@ -2,7 +2,9 @@ internal import HTTP
 internal import Policy
 internal import Transport
 
-/// A configuration as one worker has compiled it. Running exchanges keep the one that they began with.
+/// A configuration compiled for one worker. Running exchanges keep the one that they began with.
+///
+/// The control plane compiles it, so that large ones stop no requests, and hands it over; from then on it is the worker's alone.
 final class Snapshot {
     let configuration: Configuration
     let rules: RuleSet
@@ -10,6 +12,7 @@ final class Snapshot {
     let urlLists: URLListTable
     let canonical: CompiledCanonicalSettings
     let indexes: MetricIndexes
+    let trustedProxies: [AddressRange]
     private(set) var upstreams: [Upstream] = []
     /// Of rules whose proxy action changes the path, or whose upstream has one, by rule and server.
     private var pathMappings: [PathKey: PathMapping] = [:]
@@ -39,7 +42,9 @@ final class Snapshot {
     init(_ adoption: Adoption) {
         let configuration = adoption.configuration
         self.configuration = configuration
-        indexes = adoption.indexes
+        // What requests read is the worker's own: a reference count that cores share is a cache line that they fight for.
+        indexes = adoption.indexes.copy()
+        trustedProxies = configuration.trustedProxies.map { $0 }
         secrets = SecretTable(configuration.secrets)
         urlLists = URLListTable(adoption.urlLists)
         canonical = CompiledCanonicalSettings(configuration.canonical)
@@ -109,6 +114,16 @@ final class Snapshot {
 }
 
 extension MetricIndexes {
+    /// With storage of its own.
+    func copy() -> MetricIndexes {
+        var copy = MetricIndexes()
+        copy.listeners = listeners.map { $0 }
+        copy.rules = rules.map { $0 }
+        copy.upstreams = upstreams.map { $0 }
+        copy.credentials = credentials.map { $0 }
+        return copy
+    }
+
     func listener(_ index: Int) -> UInt16 { index < listeners.count ? listeners[index] : Self.none }
     func rule(_ index: Int) -> UInt16 { index >= 0 && index < rules.count ? rules[index] : Self.none }
     func upstream(_ index: Int) -> UInt16 { index < upstreams.count ? upstreams[index] : Self.none }

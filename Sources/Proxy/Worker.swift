@@ -1,12 +1,12 @@
 internal import HTTP
-package import Policy
-package import Transport
+internal import Policy
+internal import Transport
 
 /// What the control plane tells a worker.
-package enum WorkerMessage: Sendable {
-    case adopt(Adoption)
+enum WorkerMessage: Sendable {
+    case adopt(Handover<Snapshot>, [ListeningSocket])
     case secret(SecretID, Secret)
-    case urlList(Int, text: [UInt8])
+    case urlList(Int, Handover<URLList>)
     case resolved(Int, Result<[SocketAddress], ResolutionError>)
     case report(@Sendable (WorkerReport) -> Void)
     /// Accept no more; end each connection when its exchange is over.
@@ -16,35 +16,34 @@ package enum WorkerMessage: Sendable {
 }
 
 /// A configuration that comes into force, with what belongs to it.
-package struct Adoption: Sendable {
-    package var configuration: Configuration
-    package var urlLists: [URLListSource]
-    package var indexes: MetricIndexes
-    package var sockets: [ListeningSocket]
+struct Adoption: Sendable {
+    var configuration: Configuration
+    var urlLists: [URLListSource]
+    var indexes: MetricIndexes
 }
 
 /// A listening socket that the control plane opened for this worker, or shares between them.
-package struct ListeningSocket: Sendable {
-    package var definition: ListenerDefinition
-    package var descriptor: Int32
+struct ListeningSocket: Sendable {
+    var definition: ListenerDefinition
+    var descriptor: Int32
     /// Shared by the workers and owned by the control plane (unix sockets, socket activation).
-    package var isShared: Bool
-    package var port: UInt16
+    var isShared: Bool
+    var port: UInt16
 }
 
 /// A copy of a worker's numbers, for `status` and `metrics`.
-package struct WorkerReport: Sendable {
-    package var metrics: MetricsSnapshot
-    package var clients: Int
-    package var isDrained: Bool
+struct WorkerReport: Sendable {
+    var metrics: MetricsSnapshot
+    var clients: Int
+    var isDrained: Bool
 }
 
 /// One core's share of the proxy: a loop, its listeners, pools, buffers and compiled rules. Workers share nothing mutable.
 ///
 /// Everything is confined to the thread that calls `run`, which is also the one that must create it.
 /// SAFETY: the closures that it gives to its own loop refer to it unowned: the loop is its part and runs only within it.
-package final class Worker {
-    package let index: Int
+final class Worker {
+    let index: Int
     let loop: EventLoop
     let mailbox: Mailbox<WorkerMessage>
     let resolver: Resolver
@@ -89,7 +88,7 @@ package final class Worker {
     private var requestIDs = RequestIDs()
     var dates = DateCache()
 
-    package init(_ start: WorkerStart) throws(SystemError) {
+    init(_ start: WorkerStart) throws(SystemError) {
         index = start.index
         mailbox = start.mailbox
         resolver = start.resolver
@@ -101,7 +100,7 @@ package final class Worker {
         instance.append(text: start.instance)
         noClient = ClientFacts(
             peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
-        snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes(), sockets: []))
+        snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes()))
         spareExchanges.reserveCapacity(Self.mostSpareExchanges)
         loop.turnEnded = { [unowned(unsafe) self] in
             // Whatever an event led to is sent by now, or here.
@@ -111,16 +110,16 @@ package final class Worker {
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
 
-    package func run() { loop.run() }
+    func run() { loop.run() }
 
     // MARK: Messages
 
     private func receive(_ message: WorkerMessage) {
         eventBegins()
         switch message {
-        case .adopt(let adoption): adopt(adoption)
+        case .adopt(let snapshot, let sockets): if let snapshot = snapshot.take() { adopt(snapshot, sockets) }
         case .secret(let id, let secret): snapshot.rules.update(id, secret)
-        case .urlList(let index, let text): snapshot.urlLists.replace(index, text: text)
+        case .urlList(let index, let list): if let list = list.take() { snapshot.urlLists.replace(index, list: list) }
         case .resolved(let id, let result): resolutions.removeValue(forKey: id)?(result)
         case .report(let answer): answer(report())
         case .drain: drain()
@@ -128,10 +127,9 @@ package final class Worker {
         }
     }
 
-    private func adopt(_ adoption: Adoption) {
+    private func adopt(_ fresh: Snapshot, _ sockets: [ListeningSocket]) {
         let old = snapshot
-        let sockets = adoption.sockets
-        snapshot = Snapshot(adoption)
+        snapshot = fresh
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
         let kept = Set(sockets.map(\.descriptor))
@@ -170,7 +168,7 @@ package final class Worker {
             metrics.clientShed()
             return Shedding.refuse(descriptor)
         }
-        let facts = listener.facts(for: peer, trusted: snapshot.configuration.trustedProxies)
+        let facts = listener.facts(for: peer, trusted: snapshot.trustedProxies)
         let client = ClientConnection(worker: self, descriptor: descriptor, facts: facts, listener: listener.index)
         guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
         clientCount += 1

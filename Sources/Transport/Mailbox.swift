@@ -56,3 +56,19 @@ package final class MailboxReceiver<Message: Sendable>: EventHandler {
         for message in mailbox.take() { receive(message) }
     }
 }
+
+/// Carries what only one thread may use from the thread that made it to the one that is to have it.
+///
+/// SAFETY: `@unchecked Sendable` since the maker gives its only reference away (`sending`), the lock of the mailbox that it goes
+/// through orders the threads, and it is taken once.
+package final class Handover<Value>: @unchecked Sendable {
+    private var value: Value?
+
+    package init(_ value: sending Value) { self.value = value }
+
+    package func take() -> Value? {
+        let taken = value
+        value = nil
+        return taken
+    }
+}

@@ -23,7 +23,11 @@ export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1
 
 flags=(-O -swift-version 6 -parse-as-library -package-name authproxy -sanitize=fuzzer,address -I "$build"
     -enable-experimental-feature Lifetimes -enable-upcoming-feature ExistentialAny
-    -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature MemberImportVisibility)
+    -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature MemberImportVisibility
+    -Xcc "-fmodule-map-file=$root/Sources/CLinux/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CYAML/module.modulemap"
+    -Xcc "-fmodule-map-file=$root/Sources/CRE2/include/module.modulemap")
+
+libraries=()
 
 # module NAME: compiles Sources/NAME; the modules that it imports must have been compiled before.
 module() {
@@ -39,7 +43,7 @@ fuzz() {
     shift
     if [[ $wanted != "  " && $wanted != *" $name "* ]]; then return; fi
     for module in "$@"; do objects+=("$build/$module.o"); done
-    swiftc "${flags[@]}" -use-ld=lld -module-name "Fuzz_$name" -o "$build/$name" "$here/Input.swift" "$here/$name"/*.swift "${objects[@]}"
+    swiftc "${flags[@]}" -use-ld=lld -module-name "Fuzz_$name" -o "$build/$name" "$here/Input.swift" "$here/$name"/*.swift "${objects[@]}" "${libraries[@]}"
 
     local found=$build/corpus/$name crashes=$here/FailCases/$name
     mkdir -p "$found"
@@ -65,3 +69,16 @@ module HTTP
 
 fuzz head HTTP
 fuzz chunked HTTP
+
+if [[ $wanted == "  " || $wanted == *" target "* || $wanted == *" yaml "* ]]; then
+    clang++ -std=c++17 -O1 -fPIC -I "$root/Sources/CRE2/include" -c "$root/Sources/CRE2/cre2.cpp" -o "$build/CRE2.o"
+    module Policy
+    libraries=(-lre2 -lstdc++ -lyaml)
+    fuzz target HTTP Policy CRE2
+fi
+if [[ $wanted == "  " || $wanted == *" yaml "* ]]; then
+    module Transport
+    module Proxy
+    module Config
+    fuzz yaml HTTP Policy CRE2 Transport Proxy Config
+fi

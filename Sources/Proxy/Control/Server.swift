@@ -100,7 +100,7 @@ package final class Server {
             guard let mailbox = try? Mailbox<WorkerMessage>() else { continue }
             let start = WorkerStart(
                 index: index, workerCount: count, mailbox: mailbox, resolver: resolver, logWriter: logWriter, instance: instance)
-            mailbox.post(.adopt(adoption(forWorker: index)))
+            mailbox.post(.adopt(Handover(Snapshot(adoption)), sockets.sockets(forWorker: index)))
             workers.append(WorkerThread(start))
         }
     }
@@ -253,7 +253,7 @@ package final class Server {
             watched.adopt(fresh, dependencies: options.watchesConfiguration ? dependencies : [])
             warnOfListFaults()
             for (index, worker) in workers.enumerated() {
-                worker.mailbox.post(.adopt(adoption(forWorker: index)))
+                worker.mailbox.post(.adopt(Handover(Snapshot(adoption)), sockets.sockets(forWorker: index)))
             }
             logWriter.apply(fresh.log)
             try? admin?.adopt(fresh.admin)
@@ -277,7 +277,7 @@ package final class Server {
             case .unreadable(let display, let why):
                 logWriter.log(.warn, "\(display): \(why); the last good value is kept")
             case .urlList(let index, let text, let display):
-                for worker in workers { worker.mailbox.post(.urlList(index, text: text)) }
+                for worker in workers { worker.mailbox.post(.urlList(index, Handover(URLList(text, format: watched.urlLists[index].definition.format)))) }
                 logWriter.log(.info, "new content of \(display) is in force")
                 warnOfListFaults(index)
             case .configuration:
@@ -286,10 +286,8 @@ package final class Server {
         }
     }
 
-    private func adoption(forWorker index: Int) -> Adoption {
-        Adoption(
-            configuration: configuration, urlLists: watched.urlLists, indexes: indexes,
-            sockets: sockets.sockets(forWorker: index))
+    private var adoption: Adoption {
+        Adoption(configuration: configuration, urlLists: watched.urlLists, indexes: indexes)
     }
 
     /// Lines of URL lists that say nothing are skipped; the log tells which.

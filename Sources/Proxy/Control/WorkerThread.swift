@@ -1,7 +1,7 @@
 internal import Transport
 
 /// All that a worker needs to begin; every part may cross threads.
-package struct WorkerStart: Sendable {
+struct WorkerStart: Sendable {
     var index: Int
     var workerCount: Int
     var mailbox: Mailbox<WorkerMessage>

@@ -90,7 +90,7 @@ extension Exchange {
         let parameters = ResponseWriter.Parameters(
             framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
             tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: self.head.takesTrailers, isOwn: !isProxied)
+            passesTrailers: self.head.takesTrailers)
         let lines = redirects.pendingCookies
         try worker.responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,

@@ -70,7 +70,7 @@ final class Exchange {
         prepare(for: client)
         do {
             try request.canonicalise(
-                client: client.facts, trusted: snapshot.configuration.trustedProxies, settings: snapshot.canonical,
+                client: client.facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical,
                 instance: worker.instance.span)
         } catch {
             request.reset()
