@@ -31,10 +31,10 @@ def test_a_redirect_that_cannot_be_followed_is_handed_to_the_client(proxy, origi
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"])
-@pytest.mark.parametrize("listener", ["ADMIN", "LISTEN"])
-def test_a_redirect_never_leads_to_a_listener_of_the_proxy_itself(proxy, origin, host, listener):
+@pytest.mark.parametrize("listener, bound", [("ADMIN", "127.0.0.1"), ("ADMIN", "0.0.0.0"), ("ADMIN", ""), ("LISTEN", "127.0.0.1")])
+def test_a_redirect_never_leads_to_a_listener_of_the_proxy_itself(proxy, origin, host, listener, bound):
     source = origin(leads_to(lambda: "http://%s:%d/metrics" % (host, one.texts[listener])))
-    one = proxy(FOLLOWS + "admin: {listen: '127.0.0.1:@ADMIN@'}\n", ORIGIN=source.port, ADMIN=free_port())
+    one = proxy(FOLLOWS + "admin: {listen: '@BOUND@:@ADMIN@', token: t0ken}\n", ORIGIN=source.port, ADMIN=free_port(), BOUND=bound)
     assert one.ask().text == "/"
     answer = one.ask(target="/go")
     assert answer.status in (302, 502) and "authproxy_" not in answer.text
@@ -181,10 +181,10 @@ def test_a_line_of_a_url_list_that_is_not_spelled_canonically_denies_all_the_sam
 
 
 @pytest.mark.parametrize("path", ["/a%00", "/a%5Cb", "/a%zz", "/a%2"])
-def test_a_path_that_no_request_can_have_is_an_error_when_loaded(tmp_path, path):
+def test_a_path_that_no_request_can_have_is_told_of_when_loaded(tmp_path, path):
     (tmp_path / "config.yaml").write_text("rules: [{name: deny, match: {path: '%s'}, block: true}, {name: all, respond: {status: 204}}]\n" % path)
     done = command("check", "-c", tmp_path / "config.yaml")
-    assert done.returncode == 2 and "config.yaml:1:" in done.stdout + done.stderr
+    assert re.search(r"config.yaml:1:\d+: (error|warning): rules\[0\].match.path", done.stdout + done.stderr)
 
 
 # --- Loading ------------------------------------------------------------------
@@ -261,8 +261,7 @@ def test_a_folder_that_is_not_trusted_for_the_admin_socket_is_told_of(proxy, ori
     user = [] if os.geteuid() == 0 else ["-r"]
     one.argv = ["unshare", "-m", *user, "sh", "-c", shell, str(one.folder / "open"), *one.argv]
     one.start()
-    warnings = [line for line in one.records() if line["level"] == "warn"]
-    assert any("admin.socket" in line["msg"] for line in warnings), one.log()
+    eventually(lambda: any(line["level"] == "warn" and "admin.socket" in line["msg"] for line in one.records()), message=one.log())
     assert not list((one.folder / "open").iterdir())
 
 
