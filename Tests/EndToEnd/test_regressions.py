@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import MIB, Client, Gone, eventually, free_port, reply
+from harness import MIB, Gone, eventually, free_port, reply
 
 CONFIG = """
 listen: 127.0.0.1:@LISTEN@
