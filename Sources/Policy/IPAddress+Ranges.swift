@@ -14,6 +14,9 @@ extension IPAddress {
     }
 
     /// 127.0.0.0/8 and ::1; also 0.0.0.0/8 and ::, which connect to this very host.
+    /// 0.0.0.0 or ::, which as a destination is this machine.
+    package var isUnspecified: Bool { v4 == 0 || high == 0 && low == 0 }
+
     package var isLoopback: Bool {
         if let v4 { return v4 >> 24 == 127 || v4 >> 24 == 0 }
         return high == 0 && low <= 1

@@ -201,10 +201,9 @@ final class Worker {
     /// Whether an address is one that this proxy itself listens on: sending there would come back.
     func isOwnListener(_ address: SocketAddress) -> Bool {
         if listeners.contains(where: { $0.isReached(by: address) }) { return true }
-        guard case .tcp(let host, let port)? = snapshot.configuration.admin.listen?.address, address.port == port else {
-            return false
-        }
-        return address.isAny || (host.isEmpty ? address.isLoopback : address == SocketAddress(literal: host, port: port))
+        guard case .tcp(let host, let port)? = snapshot.configuration.admin.listen?.address else { return false }
+        let admin = host.isEmpty ? SocketAddress.any(port: port) : SocketAddress(literal: host, port: port)
+        return admin.map { ClientListener.reaches($0, by: address) } ?? false
     }
 
     // MARK: Corked output

@@ -28,7 +28,7 @@ enum ExplainCommand {
         let explanation = Explanation(
             head: request.head, client: try client(arguments.value("--client") ?? "127.0.0.1", request, configuration),
             configuration: configuration, urlLists: URLListFiles.read(configuration.rules))
-        Terminal.print(ExplanationText(explanation, colour: colour).text)
+        Terminal.print(ExplanationText(explanation, fault: TargetFault.describe(request.target), colour: colour).text)
         return ExitStatus.success
     }
 
@@ -45,6 +45,7 @@ enum ExplainCommand {
 /// A request head from words on a command line.
 private struct RequestText {
     let head = ByteBuffer()
+    let target: String
     let scheme: Scheme
     let port: UInt16
 
@@ -63,7 +64,7 @@ private struct RequestText {
             authority = String(rest[..<end])
             rest = rest[end...]
         }
-        let target = rest.isEmpty ? "/" : rest.hasPrefix("?") ? "/" + rest : String(rest)
+        target = rest.isEmpty ? "/" : rest.hasPrefix("?") ? "/" + rest : String(rest)
         port = Authority.parse(authority)?.port ?? scheme.defaultPort
         head.append(text: "\(method) \(target) HTTP/1.1\r\n")
         if !fields.contains(where: { $0.lowercased().hasPrefix("host:") }) { head.append(text: "Host: \(authority)\r\n") }
@@ -82,12 +83,13 @@ private struct ExplanationText {
     private(set) var text = ""
     private let colour: Bool
 
-    init(_ explanation: Explanation, colour: Bool) {
+    init(_ explanation: Explanation, fault: String?, colour: Bool) {
         self.colour = colour
         if !explanation.canonicalURL.isEmpty { text += "request   \(explanation.canonicalURL)\n" }
         writeRules(explanation)
         if let rejection = explanation.rejection {
             text += "\nanswer    \(rejection.status) \(rejection.reason): \(rejection.sentence)\n"
+            if rejection == .badRequest, let fault { text += "          \(fault)\n" }
             return
         }
         text += "\naction    \(explanation.action)\n"

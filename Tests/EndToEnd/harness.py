@@ -165,7 +165,7 @@ class Wire:
 class Client(Wire):
     """A raw client connection. `address`: a port on 127.0.0.1, a (host, port) or the path of a unix socket."""
 
-    def __init__(self, address, timeout=PATIENCE, receive_buffer=None, source=None):
+    def __init__(self, address, timeout=PATIENCE, receive_buffer=None, source=None, segment=None):
         if isinstance(address, (str, Path)):
             sock = socket.socket(socket.AF_UNIX)
             target = str(address)
@@ -175,6 +175,8 @@ class Client(Wire):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if segment:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
         if source:
             sock.bind((source, 0))
         sock.settimeout(timeout)

@@ -1,10 +1,10 @@
 """Faults of the data path that were found once and must not come back. Each test fails where its fault is."""
-import os, re, signal, socket, struct, subprocess, threading, time
+import fcntl, os, signal, socket, struct, subprocess, threading, time
 from pathlib import Path
 
 import pytest
 
-from harness import MIB, Client, Gone, eventually, free_port, reply
+from harness import MIB, Gone, eventually, free_port, reply
 
 CONFIG = """
 listen: 127.0.0.1:@LISTEN@
@@ -22,20 +22,19 @@ def passes(seconds):
 
 
 def unread(wire):
-    """How many octets the other end of a TCP connection on loopback has not read yet, as the kernel tells."""
-    pair = wire.socket.getpeername(), wire.socket.getsockname()
-    wanted = ["%08X:%04X" % (struct.unpack("<I", socket.inet_aton(host))[0], port) for host, port in pair]
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        if fields[1:3] == wanted:
-            return int(fields[4].partition(":")[2], 16)
-    return 0
+    """How many octets the other end of a connection on loopback has not read yet, as sock_diag(7) tells; 0 when it is gone."""
+    (here, port), (there, peer) = wire.socket.getsockname(), wire.socket.getpeername()
+    identity = struct.pack("!HH4s12x4s12x", peer, port, socket.inet_aton(there), socket.inet_aton(here)) + struct.pack("=III", 0, ~0 & 0xffffffff, ~0 & 0xffffffff)
+    query = struct.pack("=BBBxI", socket.AF_INET, socket.IPPROTO_TCP, 0, 0xfff) + identity
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4) as kernel:
+        kernel.send(struct.pack("=IHHII", 16 + len(query), 20, 1, 1, 0) + query)
+        answer = kernel.recv(4096)
+    return struct.unpack_from("=I", answer, 16 + 4 + 48 + 4)[0] if struct.unpack_from("=H", answer, 4)[0] == 20 else 0
 
 
 def unsent(wire):
-    """How many octets are still on this side of the connection (SIOCOUTQ)."""
-    import fcntl
-    return struct.unpack("i", fcntl.ioctl(wire.socket, 0x5411, bytes(4)))[0]
+    """How many octets are still on this side of the connection (SIOCOUTQNSD); those that only await an acknowledgement are not."""
+    return struct.unpack("i", fcntl.ioctl(wire.socket, 0x894B, bytes(4)))[0]
 
 
 def taken(wire):
@@ -74,7 +73,7 @@ def test_a_response_head_in_two_reads_leaves_nothing_to_the_next_client(proxy, o
     assert source.connections == 1, "the connection is used again"
 
 
-@pytest.mark.parametrize("rest", [200_000, 131_072, 65_536, 20_000])
+@pytest.mark.parametrize("rest", [200_000, 131_072, 65_536])
 def test_octets_behind_a_large_response_are_not_the_answer_to_the_next_client(proxy, origin, rest):
     def serve(request, wire):
         if request.target == "/small":
@@ -226,89 +225,103 @@ def test_a_tunnel_carries_on_to_an_origin_that_has_said_all(proxy, origin):
 
 # --- Slow clients and half-closed ones ----------------------------------------
 
-SIZE = 6_000_000
+SIZES = range(5_000_000, 6_000_000, 190_000)  # where in a response the proxy's buffers are full is not known
 
 
-def given_to_a_slow_reader(proxy, origin, timeouts):
-    """A client that still has to take the last part of a response of which the origin has sent all."""
-    sent = threading.Event()
-
-    def serve(request, wire):
-        wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % SIZE + b"a" * SIZE)
-        taken(wire)
-        sent.set()
-
-    one = proxy(CONFIG + "timeouts: {%s}\n" % timeouts, ORIGIN=origin(serve).port)
-    client = one.client(receive_buffer=8192)
-    client.request()
-    assert client.head().status == 200
-    got = len(client.buffer)
-    client.buffer.clear()
-    while not sent.wait(0.001):
-        got += len(client.socket.recv(20_000))
-    assert got < SIZE
-    return one, client, got
-
-
-def drained(client, got):
-    while got < SIZE and (data := client.socket.recv(1 << 18)):
-        got += len(data)
-    return got
-
-
-def test_the_time_between_requests_does_not_run_while_a_response_is_taken(proxy, origin):
-    one, client, got = given_to_a_slow_reader(proxy, origin, "keepalive: 1s, write_idle: 20s")
-    with client:
-        passes(1.5)
-        assert drained(client, got) == SIZE
-
-
-def test_a_drain_ends_with_the_last_octet_that_a_slow_client_takes(proxy, origin):
-    one, client, got = given_to_a_slow_reader(proxy, origin, "shutdown: 20s")
-    with client:
-        one.signal(signal.SIGTERM)
-        eventually(lambda: not one.listens(), 5, "the drain has begun")
-        assert drained(client, got) == SIZE
-        assert one.exit_status(4) == 0
-
-
-def test_a_client_that_half_closes_gets_the_whole_of_a_large_response(proxy, origin):
-    sizes = [60_000, 150_000, 200_000, 300_000, 400_000, 600_000, 1_000_000, 1_500_000, 2_500_000]
+def given_to_slow_readers(proxy, origin, timeouts):
+    """Clients that still have to take the last part of responses of which the proxy has taken all: [(client, octets left)]."""
+    sent = {}
 
     def serve(request, wire):
         size = int(request.target[1:])
         wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"a" * size)
+        sent[size] = wire
 
-    one = proxy(CONFIG, ORIGIN=origin(serve).port)
-    clients, got = [], {size: 0 for size in sizes}
+    one, readers = proxy(CONFIG + "timeouts: {%s}\n" % timeouts, ORIGIN=origin(serve).port), []
+    for size in SIZES:
+        client = one.client(receive_buffer=8192)
+        client.request(target="/%d" % size)
+        assert client.head().status == 200
+        left = size - len(client.buffer)
+        client.buffer.clear()
+        while size not in sent or unsent(sent[size]) or unread(sent[size]):
+            left -= len(client.socket.recv(20_000))
+        assert left > 0
+        readers.append((client, left))
+    return one, readers
+
+
+def cut_short(readers):
+    """How many octets each client missed."""
+    missed = []
+    for client, left in readers:
+        while left and (data := client.socket.recv(1 << 18)):
+            left -= len(data)
+        missed.append(left)
+    return missed
+
+
+def test_the_time_between_requests_does_not_run_while_a_response_is_taken(proxy, origin):
+    one, readers = given_to_slow_readers(proxy, origin, "keepalive: 1s, write_idle: 20s")
+    passes(1.5)
+    assert cut_short(readers) == [0] * len(readers)
+    for client, _ in readers:
+        client.close()
+
+
+def test_a_drain_ends_with_the_last_octet_that_a_slow_client_takes(proxy, origin):
+    one, readers = given_to_slow_readers(proxy, origin, "shutdown: 20s")
+    one.signal(signal.SIGTERM)
+    eventually(lambda: not one.listens(), 5, "the drain has begun")
+    assert cut_short(readers) == [0] * len(readers)
+    assert one.exit_status(4) == 0
+    for client, _ in readers:
+        client.close()
+
+
+def still(wire):
+    """Waits until nothing moves any more: the proxy holds what it can."""
+    seen = []
+
+    def unmoved():
+        seen.append((unsent(wire), unread(wire)))
+        return len(seen) > 10 and len(set(seen[-10:])) == 1
+
+    eventually(unmoved)
+
+
+def test_a_client_that_half_closes_gets_the_whole_of_a_large_response(proxy, origin):
+    sizes, held = (250_000, 300_000, 350_000, 400_000, 450_000, 600_000, 1_000_000), []
+
+    def serve(request, wire):
+        size = int(request.target[1:])
+        wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"a" * size)
+        held.append(wire)
+
+    one, got = proxy(CONFIG, ORIGIN=origin(serve).port), {}
     for size in sizes:
-        client = Client(one.port, receive_buffer=4096)
-        client.request(target="/%d" % size, headers={"Connection": "close"})
-        client.socket.shutdown(socket.SHUT_WR)
-        clients.append((size, client))
-    for size, client in clients:
-        eventually(lambda: unread_here(client) > 0)
-    for size, client in clients:  # slowly enough that the proxy has to wait for each of them many times
-        with client:
+        with one.client(receive_buffer=4096, segment=536) as client:
+            client.request(target="/%d" % size, headers={"Connection": "close"})
+            client.socket.shutdown(socket.SHUT_WR)
+            still(eventually(lambda: held and held.pop()))
             assert client.head().status == 200
             got[size] = len(client.buffer)
             while data := client.socket.recv(4000):
                 got[size] += len(data)
+                time.sleep(0.0005)  # the pace of a slow reader: the proxy is woken for a part of what it holds
     assert got == {size: size for size in sizes}
 
 
-def unread_here(client):
-    import fcntl
-    return struct.unpack("i", fcntl.ioctl(client.socket, 0x541B, bytes(4)))[0]
-
-
 def test_requests_that_were_sent_before_a_half_close_are_all_answered(proxy, origin):
+    """Each takes 1,024 octets, so that every read ends between two of them."""
     one = proxy(CONFIG, ORIGIN=origin(lambda request, wire: reply(wire, request.target)).port)
     with one.client() as client:
         with Stopped(one):
-            client.send("".join("GET /%d HTTP/1.1\r\nHost: a\r\nX-Long: %s\r\n\r\n" % (number, "x" * 2000) for number in range(100)))
+            for number in range(200):
+                request = "GET /%03d HTTP/1.1\r\nHost: a\r\nX-Long: @\r\n\r\n" % number
+                client.send(request.replace("@", "x" * (1025 - len(request))))
             client.socket.shutdown(socket.SHUT_WR)
-        assert [client.response().text for _ in range(100)] == ["/%d" % number for number in range(100)]
+        assert [client.response().text for _ in range(200)] == ["/%03d" % number for number in range(200)]
         assert client.ended()
 
 
@@ -377,8 +390,10 @@ def test_slow_readers_of_large_responses_leave_descriptors_for_others(proxy, ori
         if request.target == "/small":
             return reply(wire, "small")
         wire.send("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (40 * MIB))
-        wire.send(b"a" * 40 * MIB)
+        for _ in range(40):
+            wire.send(block)
 
+    block = b"a" * MIB
     one = proxy(CONFIG, ORIGIN=origin(large).port, wrapper=["prlimit", "--nofile=256"])
     readers = []
     try:

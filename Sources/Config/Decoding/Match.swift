@@ -43,12 +43,9 @@ extension ConfigurationDecoder {
         }
         if text.contains("?") || text.contains("#") {
             warn(value, "a path has no `?` and `#`, so this never matches", hint: "the query is `match.query`")
-        } else if let problem = pathProblem(text) {
-            warn(value, "this never matches a canonical path: \(problem)")
         } else {
-            guard let canonical = CanonicalGlob.canonical(text) else {
-                fail(
-                    value, "no canonical path is like this", hint: "`%00`, `%5C`, `\\` and broken escapes are refused from clients")
+            guard let canonical = CanonicalGlob.canonical(text, mergesSlashes: mergesSlashes) else {
+                fail(value, "no canonical path is like this: \(pathProblem(text) ?? "clients are refused such paths")")
                 return nil
             }
             return canonical

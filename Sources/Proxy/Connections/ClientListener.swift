@@ -73,9 +73,18 @@ final class ClientListener: EventHandler {
 
     /// Whether connecting to `address` would end here.
     func isReached(by address: SocketAddress) -> Bool {
-        guard let localAddress, address.port == localAddress.port else { return address == localAddress }
-        // Connecting to the unspecified address leads to this machine.
-        return address == localAddress || address.isAny || localAddress.isAny && address.isLoopback
+        localAddress.map { Self.reaches($0, by: address) } ?? false
+    }
+
+    /// By whatever spelling: IPv4 as IPv6, the unspecified address (which leads to this machine), any address of this machine
+    /// where all are listened on.
+    static func reaches(_ listener: SocketAddress, by address: SocketAddress) -> Bool {
+        guard let listening = listener.ipBits, let wanted = address.ipBits else { return listener == address }
+        guard listener.port == address.port else { return false }
+        let target = IPAddress(high: wanted.high, low: wanted.low)
+        if target.isUnspecified || listening == wanted { return true }
+        guard IPAddress(high: listening.high, low: listening.low).isUnspecified else { return false }
+        return target.isLoopback || LocalAddresses.contains(address)
     }
 }
 

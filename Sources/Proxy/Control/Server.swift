@@ -277,7 +277,9 @@ package final class Server {
             case .unreadable(let display, let why):
                 logWriter.log(.warn, "\(display): \(why); the last good value is kept")
             case .urlList(let index, let text, let display):
-                for worker in workers { worker.mailbox.post(.urlList(index, Handover(URLList(text, format: watched.urlLists[index].definition.format)))) }
+                for worker in workers {
+                    worker.mailbox.post(.urlList(index, Handover(URLList(text, format: watched.urlLists[index].definition.format))))
+                }
                 logWriter.log(.info, "new content of \(display) is in force")
                 warnOfListFaults(index)
             case .configuration:

@@ -278,7 +278,7 @@ final class Exchange {
         }
         responseHasBegun = true
         // What follows a request that can not be read, or that wanted a tunnel, may not be meant as a request.
-        if rejection == .badRequest || head.method == .connect { client.distrust() }
+        if rejection == .badRequest || rejection == .methodNotAllowed { client.distrust() }
         writeError(rejection, to: client)
         end()
         client.finishResponse(trailers: nil)
