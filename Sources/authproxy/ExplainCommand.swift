@@ -28,7 +28,7 @@ enum ExplainCommand {
         let explanation = Explanation(
             head: request.head, client: try client(arguments.value("--client") ?? "127.0.0.1", request, configuration),
             configuration: configuration, urlLists: URLListFiles.read(configuration.rules))
-        Terminal.print(ExplanationText(explanation, fault: TargetFault.describe(request.target), colour: colour).text)
+        Terminal.print(ExplanationText(explanation, fault: request.fault, colour: colour).text)
         return ExitStatus.success
     }
 
@@ -46,6 +46,8 @@ enum ExplainCommand {
 private struct RequestText {
     let head = ByteBuffer()
     let target: String
+    /// What is wrong with the URL, in words; nil when nothing is seen to be.
+    let fault: String?
     let scheme: Scheme
     let port: UInt16
 
@@ -65,6 +67,10 @@ private struct RequestText {
             rest = rest[end...]
         }
         target = rest.isEmpty ? "/" : rest.hasPrefix("?") ? "/" + rest : String(rest)
+        fault =
+            Authority.parse(authority) == nil
+            ? "`\(authority)` is no host; write a path, or a URL that begins with http:// or https://"
+            : TargetFault.describe(target)
         port = Authority.parse(authority)?.port ?? scheme.defaultPort
         head.append(text: "\(method) \(target) HTTP/1.1\r\n")
         if !fields.contains(where: { $0.lowercased().hasPrefix("host:") }) { head.append(text: "Host: \(authority)\r\n") }
