@@ -37,6 +37,23 @@ extension CanonicalRequest {
         isHop = true
     }
 
+    /// Becomes what the upstream has seen of `client`: the same request under the path that `paths` makes of its own. A relative
+    /// Location is relative to that.
+    package func becomeSent(_ client: CanonicalRequest, paths: PathMapping) {
+        scheme = client.scheme
+        target.clear()
+        paths.appendUpstreamPath(client.path, to: target)
+        pathLength = target.count
+        if client.target.count > client.pathLength {
+            target.append(UInt8(ascii: "?"))
+            target.append(client.query)
+        }
+        authority.clear()
+        authority.append(client.authority.span)
+        hostLength = client.hostLength
+        port = client.port
+    }
+
     private func dropContentFields() {
         for line in 0..<head.lines.count {
             let name = head.bytes.span(head.lines[line].name)

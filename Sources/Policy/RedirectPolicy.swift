@@ -47,10 +47,12 @@ package enum RedirectPolicy {
     /// `current` is the request that `response` answers: the client's own or the last hop. `now` dates the cookies of
     /// the hop.
     ///
+    /// `base` is what a relative Location is resolved against where the path that was sent is not `current`'s.
     /// A verdict to follow is entered in the chain; the caller acts on it or gives the exchange up.
     package static func decide(
         _ response: ResponseHead, to current: CanonicalRequest, by definition: RedirectsDefinition,
-        bodyIsReplayable: Bool, reach: Reach = Reach(), now: Int, chain: RedirectChain
+        bodyIsReplayable: Bool, reach: Reach = Reach(), base: CanonicalRequest? = nil, now: Int,
+        chain: RedirectChain
     ) -> Verdict {
         guard case .follow(let scope) = definition.mode, let client = chain.client,
             let change = change(of: current.method, status: response.status)
@@ -59,7 +61,7 @@ package enum RedirectPolicy {
         let keepsBody = change.keepsBody && hasContent
         if keepsBody && !bodyIsReplayable { return .handBack }
         guard let location = location(of: response) else { return .handBack }
-        guard chain.url.resolve(response.bytes.span(response.lines[location].value), against: current) else {
+        guard chain.url.resolve(response.bytes.span(response.lines[location].value), against: base ?? current) else {
             return .handBack
         }
 

@@ -118,3 +118,26 @@ def test_a_variable_that_makes_an_illegal_header_is_a_500_and_nothing_is_sent(pr
         client.send("GET /?a=\x01 HTTP/1.1\r\nHost: a\r\n\r\n")
         assert client.response().status in (400, 500)
     assert len(source.requests) == 1
+
+
+def test_a_relative_location_is_relative_to_the_path_that_the_upstream_saw(proxy, origin):
+    def answer(request, wire):
+        if request.target == "/dir/a?q":
+            return reply(wire, "", "302 Found", {"Location": "b"})
+        return reply(wire, request.target)
+
+    source = origin(answer)
+    one = proxy(
+        """
+listen: 127.0.0.1:@LISTEN@
+upstream: http://127.0.0.1:@ORIGIN@
+rules:
+  - name: api
+    match: {path: /v1/**}
+    proxy: {upstream: default, strip_prefix: /v1, redirects: {follow: same_origin}}
+  - name: rest
+    proxy: {upstream: default}
+""",
+        ORIGIN=source.port,
+    )
+    assert one.ask("GET", "/v1/dir/a?q").body == b"/dir/b"

@@ -50,11 +50,16 @@ extension Exchange {
             redirects.chain.begin(request, settings: snapshot.canonical)
             redirects.upstream = upstream
         }
+        var base: CanonicalRequest?
+        if redirects.hops == 0, let paths = sentPaths, !paths.isIdentity {
+            let sent = CanonicalRequest()
+            sent.becomeSent(request, paths: paths)
+            base = sent
+        }
         let verdict = RedirectPolicy.decide(
             response, to: current, by: proxy.definition.redirects, bodyIsReplayable: contentCanBeReplayed,
-            reach: RedirectPolicy.Reach(https: false, upstreamIsPrivate: redirects.upstream?.isPrivate ?? false),
-            now: context.unixTime,
-            chain: redirects.chain)
+            reach: RedirectPolicy.Reach(https: false, upstreamIsPrivate: redirects.upstream?.isPrivate ?? false), base: base,
+            now: context.unixTime, chain: redirects.chain)
         switch verdict {
         case .follow(let hop):
             redirects.hop = hop

@@ -99,7 +99,7 @@ extension Exchange {
     }
 
     /// How the rule and the server have changed the path.
-    private var sentPaths: PathMapping? {
+    var sentPaths: PathMapping? {
         if case .demo = loader { return demoPaths }
         return upstreamLoader.server.flatMap { snapshot.paths(rule: plan?.actionRule ?? -1, server: $0) }
     }
