@@ -150,11 +150,6 @@ package final class WorkerMetrics {
 
     package func tunnelClosed() { counts.tunnelsOpen -= 1 }
 
-    package func tunnelPassed(received: UInt64, sent: UInt64) {
-        counts.bytesReceived &+= received
-        counts.bytesSent &+= sent
-    }
-
     // MARK: Client connections
 
     package func clientAccepted() {
