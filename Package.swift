@@ -8,12 +8,13 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
 
         .target(name: "HTTP"),
         .target(name: "Transport", dependencies: ["CLinux"]),
         .target(name: "Policy", dependencies: ["HTTP", "CRE2"]),
-        .target(name: "Proxy", dependencies: ["HTTP", "Policy", "Transport", "CLinux"]),
+        .target(name: "Proxy", dependencies: ["HTTP", "Policy", "Transport", "CLinux", "CNGHTTP2"]),
         .target(name: "Config", dependencies: ["HTTP", "Policy", "Proxy", "CYAML"]),
         .executableTarget(name: "authproxy", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "Config", "CLinux"]),
 

@@ -32,6 +32,10 @@ package struct ListenerDefinition: Sendable, Hashable {
     package var address: Address
     /// As the configuration has it: `127.0.0.1:8080`.
     package var display: String
+    /// HTTP/2 without TLS, for clients that know (RFC 9113 section 3.3).
+    package var h2c = false
+    /// Clients may speak HTTP/2 here.
+    package var takesHTTP2: Bool { h2c }
     package init(address: Address, display: String) {
         self.address = address
         self.display = display
@@ -92,6 +96,8 @@ package struct Limits: Sendable {
     package var head = HeadLimits()
     package var body: UInt64?  // nil: none
     package var connections = 65_536
+    /// Streams at a time on one connection of HTTP/2.
+    package var streams = 128
     package init() {}
 }
 

@@ -26,13 +26,15 @@ extension ConfigurationDecoder {
         }
         guard let fields = fields(value, .listener), let address = fields["address"] else { return nil }
         let mode = fields["mode"].flatMap(mode)
-        guard var listener = listenAddress(address) else { return nil }
-        guard case .unix(let path, _) = listener.address else {
-            if let mode = fields["mode"] { fail(mode, "`mode` is for unix sockets") }
-            return ListenerDefinition(address: listener.address, display: listener.display)
+        guard let place = listenAddress(address) else { return nil }
+        var listener = ListenerDefinition(address: place.address, display: place.display)
+        listener.h2c = fields.boolean("h2c") ?? false
+        if case .unix(let path, _) = listener.address {
+            listener.address = .unix(path: path, mode: mode)
+        } else if let mode = fields["mode"] {
+            fail(mode, "`mode` is for unix sockets")
         }
-        listener.address = .unix(path: path, mode: mode)
-        return ListenerDefinition(address: listener.address, display: listener.display)
+        return listener
     }
 
     func listenAddress(_ value: Value) -> (address: ListenerDefinition.Address, display: String)? {

@@ -71,7 +71,8 @@ package enum ConfigurationSchema {
             KeySchema("mode", .text(.mode), "Permissions of a unix socket, in octal."),
             .later("tls", "TLS"),
             .later("protocols", "a choice of protocols", harmless: ["[http/1.1]", "http/1.1"]),
-            .later("h2c", "HTTP/2", harmless: ["false"]),
+            KeySchema(
+                "h2c", .boolean, default: "false", "Whether clients may speak HTTP/2 without TLS, by prior knowledge."),
             .later("proxy_protocol", "the PROXY protocol", harmless: ["false", "none"]),
         ])
 
@@ -156,7 +157,7 @@ package enum ConfigurationSchema {
             KeySchema("uri_bytes", .size(64...1 << 20), default: "8KiB", "The request target."),
             KeySchema("body", .either([.words("none"), .size(0...1 << 50)]), default: "none", "A request's content."),
             KeySchema("connections", .integer(1...1_000_000), default: "65536", "Connections of clients at a time."),
-            .later("h2_streams", "HTTP/2", harmless: ["128"]),
+            KeySchema("h2_streams", .integer(1...10_000), default: "128", "Streams at a time on a connection of HTTP/2."),
         ])
 
     static let timeouts = ObjectSchema(

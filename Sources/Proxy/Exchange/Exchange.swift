@@ -23,7 +23,7 @@ final class Exchange {
     let context: SendContext
     var plan: ChainPlan?
     var snapshot: Snapshot
-    private(set) var client: ClientConnection?
+    private(set) var client: ClientEnd?
     var loader = Loader.none
     let upstreamLoader: UpstreamLoader
     private(set) lazy var demoLoader = DemoLoader(exchange: self)
@@ -66,7 +66,7 @@ final class Exchange {
 
     // MARK: 1 Canonicalise
 
-    func begin(for client: ClientConnection) {
+    func begin(for client: ClientEnd) {
         prepare(for: client)
         do {
             try request.canonicalise(
@@ -83,14 +83,14 @@ final class Exchange {
     }
 
     /// A head that could not be read.
-    func refuse(_ rejection: Rejection, for client: ClientConnection) {
+    func refuse(_ rejection: Rejection, for client: ClientEnd) {
         head.reset()
         request.reset()
         prepare(for: client)
         fail(rejection)
     }
 
-    private func prepare(for client: ClientConnection) {
+    private func prepare(for client: ClientEnd) {
         self.client = client
         snapshot = worker.snapshot
         context.client = client.facts
@@ -221,7 +221,7 @@ final class Exchange {
 
     /// What the client sends can be taken again.
     func clientMayContinue() {
-        if let client, client.phase == .content || client.phase == .tunnel { worker.loop.runSoon(client) }
+        if let client, client.isReadingContent || client.isTunnel { client.runSoon() }
     }
 
     // MARK: Waiting
@@ -232,16 +232,16 @@ final class Exchange {
         // Waiting for another thing does not begin the time anew.
         if isWaiting { return }
         isWaiting = true
-        if let client { worker.loop.setDeadline(client, after: milliseconds) }
+        client?.setDeadline(after: milliseconds)
     }
 
     func stopWaiting() {
         guard isWaiting, let client else { return }
         isWaiting = false
-        if client.phase == .content {
-            worker.loop.setDeadline(client, after: worker.timeouts.bodyIdle)
+        if client.isReadingContent {
+            client.setDeadline(after: worker.timeouts.bodyIdle)
         } else {
-            worker.loop.clearDeadline(client)
+            client.clearDeadline()
         }
     }
 
@@ -319,6 +319,6 @@ final class Exchange {
     }
 
     func responseBegins() { responseHasBegun = true }
-    var isTunnel: Bool { client?.phase == .tunnel }
+    var isTunnel: Bool { client?.isTunnel ?? false }
     var asksForUpgrade: Bool { upgradeToken != nil }
 }
