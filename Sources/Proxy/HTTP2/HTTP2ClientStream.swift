@@ -192,6 +192,9 @@ final class HTTP2ClientStream: HTTP2Stream {
     func abortResponse() {
         exchange = nil
         dropInput()
+        guard index >= 0 else { return }
+        // A reset overtakes what has not become a frame yet.
+        connection.transmit()
         reset(NGHTTP2_INTERNAL_ERROR)
     }
 

@@ -18,6 +18,7 @@ class HTTP2Connection: Connection {
     private(set) final var session: HTTP2Session!
     /// The header block that is being received; nil between blocks.
     final var block: FieldBlock?
+    final var blockStream: Int32 = 0
     private(set) final var streams: [HTTP2Stream?] = []
     private final var freeIndexes: [Int] = []
     final var streamCount: Int { streams.count - freeIndexes.count }
@@ -89,6 +90,8 @@ class HTTP2Connection: Connection {
     }
 
     final func streamClosed(_ id: Int32, code: UInt32) {
+        // A header block that the library has refused does not end by itself.
+        if id == blockStream { dropBlock() }
         guard let stream = stream(id) else { return }
         let isOver = code == NGHTTP2_NO_ERROR.rawValue && stream.isDone
         if isOver {
@@ -291,11 +294,14 @@ class HTTP2Connection: Connection {
         }
     }
 
+    private final func dropBlock() {
+        guard let block else { return }
+        self.block = nil
+        worker.giveBack(block)
+    }
+
     private final func dropGathered() {
-        if let block {
-            worker.giveBack(block)
-            self.block = nil
-        }
+        dropBlock()
         guard let gathered else { return }
         self.gathered = nil
         worker.buffers.giveBack(gathered)
