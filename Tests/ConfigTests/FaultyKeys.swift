@@ -110,14 +110,14 @@ let faultyKeys: [Example] = [
             tls: {certificates: []}
             protocols: [h2, http/1.1]
             proxy_protocol: true
-            h2c: true
+            h2c: maybe
         upstream: demo
         """#,
         [
             #"3:5: error: listeners[0].tls: `tls` is not in this version (TLS comes later)"#,
             #"4:5: error: listeners[0].protocols: `protocols` is not in this version (a choice of protocols comes later)"#,
             #"5:5: error: listeners[0].proxy_protocol: `proxy_protocol` is not in this version (the PROXY protocol comes later)"#,
-            #"6:5: error: listeners[0].h2c: `h2c` is not in this version (HTTP/2 comes later)"#,
+            #"6:10: error: listeners[0].h2c: expected `true` or `false`, found `maybe`"#,
         ]),
     Example(
         #"""
@@ -143,10 +143,10 @@ let faultyKeys: [Example] = [
     Example(
         #"""
         upstream: demo
-        limits: {h2_streams: 64}
+        limits: {h2_streams: 0}
         """#,
         [
-            #"2:10: error: limits.h2_streams: `h2_streams` is not in this version (HTTP/2 comes later)"#
+            #"2:22: error: limits.h2_streams: expected a whole number from 1 to 10000, found `0`"#
         ]),
     Example(
         #"""
