@@ -17,6 +17,8 @@ package struct Configuration: Sendable {
     package var instance: String?  // nil: random per process
     package var admin = AdminDefinition()
     package var log = LogDefinition()
+    /// The text of the system's table of media types; empty when there is none, or when no rule serves files.
+    package var mediaTypes: [UInt8] = []
     /// Not errors, but worth a line in the log and in `check`.
     package var warnings: [String] = []
 

@@ -74,6 +74,7 @@ final class Worker {
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
     let pipes: PipePool
+    private(set) lazy var fileBuffers = FileBuffers()
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
@@ -233,10 +234,10 @@ final class Worker {
         upstreamOutput.clear()
     }
 
-    func flushClientOutput() {
+    func flushClientOutput(more: Bool = false) {
         guard let client = corkedClient else { return }
         corkedClient = nil
-        client.send(clientOutput)
+        client.send(clientOutput, more: more)
         clientOutput.clear()
     }
 

@@ -22,6 +22,7 @@ package enum ConfigurationSchema {
         case .proxyTimeouts: proxyTimeouts
         case .redirects: redirects
         case .block: block
+        case .serve: serve
         case .respond: respond
         case .redirect: redirect
         case .limits: limits

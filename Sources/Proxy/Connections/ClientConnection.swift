@@ -331,10 +331,10 @@ final class ClientConnection: Connection {
         }
     }
 
-    /// Content may be spliced in here: nothing that it would overtake is left.
-    var takesSplice: Bool {
+    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
+    func takesKernelContent(more: Bool = false) -> Bool {
         guard case .length = responseFraming, !hasUnsentOutput else { return false }
-        worker.flushClientOutput()
+        worker.flushClientOutput(more: more)
         return isOpen && !hasUnsentOutput
     }
 

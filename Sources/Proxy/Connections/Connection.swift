@@ -15,11 +15,13 @@ public class Connection: EventHandler {
     final var peerFinished = false
     /// Set when the kernel reported an error or both directions closed.
     final var isBroken = false
-    private final var isWritable = true
+    final var isWritable = true
     private final var unsent: ByteBuffer?
     private final var unsentStart = 0
     /// Bytes that were spliced and that the peer has not taken yet; they come before `unsent`.
     private final var pipe: SplicePipe?
+    /// What the kernel sends of a file, in the place of a pipe.
+    final var file: FileStretch?
     /// Bytes received and not yet consumed: part of a head, or what follows the present message.
     final var input: ByteBuffer?
 
@@ -33,7 +35,7 @@ public class Connection: EventHandler {
     deinit { if descriptor >= 0 { SystemCalls.close(descriptor) } }
 
     final var isOpen: Bool { descriptor >= 0 }
-    final var hasUnsentOutput: Bool { unsent != nil || pipe != nil }
+    final var hasUnsentOutput: Bool { unsent != nil || pipe != nil || file != nil }
 
     // MARK: What subclasses do
 
@@ -71,6 +73,7 @@ public class Connection: EventHandler {
 
     override public final func turn() {
         worker.eventBegins()
+        if file != nil, isWritable, !sendUnsent() { return }
         if descriptor >= 0 { pump() }
     }
 
@@ -125,21 +128,21 @@ public class Connection: EventHandler {
 
     // MARK: Output
 
-    /// Sends all of `bytes`, now or as the peer takes it.
-    final func send(_ bytes: ByteBuffer) {
+    /// Sends all of `bytes`, now or as the peer takes it; with `more` the kernel may wait for what follows at once.
+    final func send(_ bytes: ByteBuffer, more: Bool = false) {
         if bytes.isEmpty || descriptor < 0 { return }
-        unsafe bytes.withUnsafeBytes { unsafe send($0) }
+        unsafe bytes.withUnsafeBytes { unsafe send($0, more: more) }
     }
 
-    final func send(_ bytes: UnsafeRawBufferPointer) {
-        if pipe != nil && unsent == nil { unsent = worker.buffers.lease() }
+    final func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
+        if pipe != nil || file != nil, unsent == nil { unsent = worker.buffers.lease() }
         if let unsent {
             unsafe unsent.append(bytes)
             return
         }
         var sent = 0
         if isWritable {
-            switch unsafe SystemCalls.send(descriptor, bytes) {
+            switch unsafe SystemCalls.send(descriptor, bytes, more: more) {
             case .bytes(let count): sent = count
             case .wouldBlock: isWritable = false
             case .end: break
@@ -198,10 +201,10 @@ public class Connection: EventHandler {
 
     /// False when the connection is gone or its output failed.
     private final func sendUnsent() -> Bool {
-        if pipe != nil {
-            drainPipe()
+        if pipe != nil || file != nil {
+            pipe != nil ? drainPipe() : drainFile()
             if descriptor < 0 { return false }
-            if pipe != nil { return true }
+            if pipe != nil || file != nil { return true }
             if unsent == nil {
                 outputDrained()
                 return descriptor >= 0
@@ -276,6 +279,7 @@ public class Connection: EventHandler {
     }
 
     final func dropUnsent() {
+        file = nil
         if let pipe {
             self.pipe = nil
             worker.pipes.giveBack(pipe)

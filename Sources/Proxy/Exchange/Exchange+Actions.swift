@@ -24,6 +24,12 @@ extension Exchange {
         }
     }
 
+    func startServe(_ serve: ServePlan, rule: Int) {
+        let file = fileLoader
+        loader = .file(file)
+        file.start(serve, rule: rule)
+    }
+
     func startRespond(_ respond: RespondPlan) {
         loader = .fixed(fixedLoader)
         fixedLoader.start(status: respond.status, content: respond.body.span) { [context] (out) throws(Rejection) in
@@ -79,7 +85,10 @@ extension Exchange {
         out.append("\r\nContent-Length: ")
         out.append(decimal: body.count)
         if rejection.status == 503 { out.append("\r\nRetry-After: 1") }
-        if rejection == .methodNotAllowed { out.append("\r\nAllow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS") }
+        if rejection == .methodNotAllowed {
+            // Once a rule has taken the request, it is a file that was asked for.
+            out.append(isTagged ? "\r\nAllow: GET, HEAD" : "\r\nAllow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS")
+        }
         if !keeps {
             out.append("\r\nConnection: close")
         } else if head.version == .http10 {

@@ -73,8 +73,12 @@ extension Exchange: LoaderDelegate {
     }
 
     /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
-    var spliceClient: ClientConnection? { client.flatMap { $0.takesSplice ? $0 : nil } }
+    var spliceClient: ClientConnection? { client.flatMap { $0.takesKernelContent() ? $0 : nil } }
 
+    /// The client's connection, where the kernel may send a file into it; nil where content has to pass through this process.
+    var fileClient: ClientConnection? { client.flatMap { $0.takesKernelContent(more: true) ? $0 : nil } }
+
+    /// So much went out without passing through this process.
     func loader(didSplice count: Int) { record.bytesOut &+= UInt64(count) }
 
     func loaderDidFinish(trailers: TrailerSection?) {

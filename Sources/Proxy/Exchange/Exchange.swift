@@ -34,6 +34,7 @@ final class Exchange {
     let upstreamLoader: UpstreamLoader
     private(set) lazy var demoLoader = DemoLoader(exchange: self)
     private(set) lazy var fixedLoader = FixedLoader(exchange: self)
+    private(set) lazy var fileLoader = FileLoader(exchange: self)
     private(set) lazy var requestTrailers = TrailerSection()
     private(set) lazy var responseTrailers = TrailerSection()
 
@@ -144,6 +145,16 @@ final class Exchange {
         load(plan)
     }
 
+    /// The rule that took the request has no file for it: the chain goes on behind it.
+    func fallThrough() {
+        loader = .none
+        snapshot.rules.takeOn(current, client: context.client, into: decision)
+        guard decision.action != nil else { return redirects.hops > 0 ? sendUntakenHop() : fail(.notFound) }
+        let plan = snapshot.rules.plan(for: decision)
+        self.plan = plan
+        load(plan)
+    }
+
     // MARK: 4 Load (3, inject, happens whenever a loader asks for the head to be sent)
 
     @inline(always) private func load(_ plan: ChainPlan) {
@@ -155,6 +166,8 @@ final class Exchange {
             startUpstream(target, proxy)
         } else if let block = plan.block {
             startBlock(block)
+        } else if let serve = plan.serve {
+            startServe(serve, rule: plan.actionRule)
         } else if let respond = plan.respond {
             startRespond(respond)
         } else if let redirect = plan.redirect {
@@ -290,7 +303,7 @@ final class Exchange {
         }
         responseHasBegun = true
         // What follows a request that can not be read, or that wanted a tunnel, may not be meant as a request.
-        if rejection == .badRequest || rejection == .methodNotAllowed { client.distrust() }
+        if rejection == .badRequest || rejection == .methodNotAllowed && !isTagged { client.distrust() }
         writeError(rejection, to: client)
         end()
         client.finishResponse(trailers: nil)
