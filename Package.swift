@@ -8,16 +8,21 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlienc", providers: [.apt(["libbrotli-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
 
         .target(name: "HTTP"),
+        .target(name: "Codings", dependencies: ["HTTP", "CZlib", "CBrotli", "CZstd"]),
         .target(name: "Transport", dependencies: ["CLinux"]),
         .target(name: "Policy", dependencies: ["HTTP", "CRE2"]),
-        .target(name: "Proxy", dependencies: ["HTTP", "Policy", "Transport", "CLinux"]),
+        .target(name: "Proxy", dependencies: ["HTTP", "Codings", "Policy", "Transport", "CLinux"]),
         .target(name: "Config", dependencies: ["HTTP", "Policy", "Proxy", "CYAML"]),
         .executableTarget(name: "authproxy", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "Config", "CLinux"]),
 
         .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),
+        .testTarget(name: "CodingsTests", dependencies: ["Codings", "HTTP"]),
         .testTarget(name: "TransportTests", dependencies: ["Transport"]),
         .testTarget(name: "PolicyTests", dependencies: ["Policy", "HTTP"]),
         .testTarget(name: "ConfigTests", dependencies: ["Config", "Policy", "Proxy", "HTTP"]),
