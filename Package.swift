@@ -7,14 +7,15 @@ let package = Package(
     products: [.executable(name: "authproxy", targets: ["authproxy"])],
     targets: [
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
 
         .target(name: "HTTP"),
-        .target(name: "Transport", dependencies: ["CLinux"]),
+        .target(name: "Transport", dependencies: ["CLinux", "COpenSSL"]),
         .target(name: "Policy", dependencies: ["HTTP", "CRE2"]),
         .target(name: "Proxy", dependencies: ["HTTP", "Policy", "Transport", "CLinux"]),
-        .target(name: "Config", dependencies: ["HTTP", "Policy", "Proxy", "CYAML"]),
+        .target(name: "Config", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "CYAML"]),
         .executableTarget(name: "authproxy", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "Config", "CLinux"]),
 
         .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),
