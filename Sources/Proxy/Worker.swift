@@ -7,6 +7,9 @@ enum WorkerMessage: Sendable {
     case adopt(Handover<Snapshot>, [ListeningSocket])
     case secret(SecretID, Secret)
     case urlList(Int, Handover<URLList>)
+    /// Certificates have changed.
+    case tls(Handover<TLSContexts>)
+    case ticketKeys(TicketKeys)
     case resolved(Int, Result<[SocketAddress], ResolutionError>)
     case report(@Sendable (WorkerReport) -> Void)
     /// Accept no more; end each connection when its exchange is over.
@@ -83,6 +86,8 @@ final class Worker {
     var corkedClient: ClientConnection?
     private(set) var corkedUpstream: UpstreamConnection?
 
+    private var sharedWire: TLSWire?
+
     private var exchanges = ExchangePool()
     private var next: Exchange?
     let noClient: ClientFacts
@@ -124,6 +129,8 @@ final class Worker {
         case .adopt(let snapshot, let sockets): if let snapshot = snapshot.take() { adopt(snapshot, sockets) }
         case .secret(let id, let secret): snapshot.rules.update(id, secret)
         case .urlList(let index, let list): if let list = list.take() { snapshot.urlLists.replace(index, list: list) }
+        case .tls(let contexts): if let contexts = contexts.take() { snapshot.adopt(contexts) }
+        case .ticketKeys(let keys): snapshot.tls.tickets?.update(keys)
         case .resolved(let id, let result): resolutions.removeValue(forKey: id)?(result)
         case .report(let answer): answer(report())
         case .drain: drain()
@@ -142,8 +149,13 @@ final class Worker {
         for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
         listeners.removeAll { !$0.isOpen }
         for socket in sockets where !listeners.contains(where: { $0.socket.descriptor == socket.descriptor }) {
-            let index = snapshot.configuration.listeners.firstIndex(of: socket.definition) ?? 0
-            if let listener = try? ClientListener(worker: self, socket: socket, index: index) { listeners.append(listener) }
+            if let listener = try? ClientListener(worker: self, socket: socket) { listeners.append(listener) }
+        }
+        // What the configuration says of a socket, and where, may have changed.
+        for listener in listeners {
+            guard let socket = sockets.first(where: { $0.descriptor == listener.socket.descriptor }) else { continue }
+            let index = snapshot.configuration.listeners.firstIndex { $0.hasSocket(of: socket.definition) } ?? 0
+            listener.become(socket, index: index)
         }
     }
 
@@ -172,10 +184,20 @@ final class Worker {
         eventBegins()
         if clientCount >= connectionLimit {
             metrics.clientShed()
-            return Shedding.refuse(descriptor)
+            return Shedding.refuse(descriptor, isPlain: !listener.isSecure)
         }
         let facts = listener.facts(for: peer, trusted: snapshot.trustedProxies)
-        let client = ClientConnection(worker: self, descriptor: descriptor, facts: facts, listener: listener.index)
+        let takesProxyProtocol = listener.socket.definition.takesProxyProtocol
+        var session: TLSSession?
+        if listener.isSecure {
+            session = try? snapshot.tls.listener(listener.index)?.session(on: wire())
+            guard session != nil else { return SystemCalls.close(descriptor) }
+        }
+        // Who is not trusted has nothing to say about whose connection this is.
+        if takesProxyProtocol, !facts.peerIsTrusted, facts.peerAddress != nil { return refuseStranger(descriptor, facts) }
+        let client = ClientConnection(
+            worker: self, descriptor: descriptor, facts: facts, listener: listener.index, tls: session,
+            awaitsProxyHeader: takesProxyProtocol)
         guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
         clientCount += 1
         metrics.clientAccepted()
@@ -183,6 +205,19 @@ final class Worker {
         // What a client sends at once is often there already.
         client.isReadable = true
         client.pump()
+    }
+
+    private func refuseStranger(_ descriptor: Int32, _ facts: ClientFacts) {
+        log(.warn, "refused \(facts.addressString): it is none of `trusted_proxies`, which the PROXY protocol is taken from")
+        SystemCalls.close(descriptor)
+    }
+
+    /// What TLS sessions of this worker read from and write to; made when there is the first.
+    func wire() throws(TLSError) -> TLSWire {
+        if let sharedWire { return sharedWire }
+        let wire = try TLSWire()
+        sharedWire = wire
+        return wire
     }
 
     /// A listener that could not accept tries again later.

@@ -5,12 +5,13 @@ internal import Transport
 /// The client's end of an HTTP/1.1 connection, in the server's role: heads and content in, one exchange at a time.
 ///
 /// ```
-/// idle ─► head ─► content ─► answering ─► idle
+/// (proxyHeader ─►) idle ─► head ─► content ─► answering ─► idle
 ///                    └──────────┴─► tunnel (after 101)   any ─► lingering ─► closed
 /// ```
 /// An idle connection owns no buffer and no exchange.
 final class ClientConnection: Connection {
     enum Phase {
+        case proxyHeader  // of the PROXY protocol, before anything else ─► idle, closed
         case idle  // ─► head, content, answering, lingering
         case head  // part of a head has arrived ─► content, answering, lingering
         case content  // reading the request's content ─► answering, tunnel, lingering, idle
@@ -19,9 +20,11 @@ final class ClientConnection: Connection {
         case lingering  // the last response is sent; what still arrives is thrown away ─► closed
     }
 
-    let facts: ClientFacts
+    private(set) var facts: ClientFacts
     let listener: Int
-    private(set) var phase = Phase.idle
+    private(set) var phase: Phase
+    /// Of a TLS connection: see `ClientConnection+TLS.swift`.
+    var promise = HostPromise.none
     /// Nil while idle, and while the rest of an answered request is being thrown away.
     var exchange: Exchange?
     var contentLeft: UInt64 = 0
@@ -40,11 +43,31 @@ final class ClientConnection: Connection {
     private static let lingerTime = 5_000
     private static let readsPerTurn = 16
 
-    init(worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int) {
+    init(
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, tls: TLSSession? = nil, awaitsProxyHeader: Bool = false
+    ) {
         self.facts = facts
         self.listener = listener
-        super.init(worker: worker, descriptor: descriptor)
+        phase = awaitsProxyHeader ? .proxyHeader : .idle
+        super.init(worker: worker, descriptor: descriptor, tls: tls)
     }
+
+    /// The PROXY protocol has told whose connection this is.
+    func becomeConnection(of facts: ClientFacts) {
+        self.facts = facts
+        phase = .idle
+    }
+
+    override func handshakeCompleted() { takeHandshake() }
+
+    /// Whom an upstream is told of (the PROXY protocol).
+    var proxiedClient: ProxiedClient {
+        ProxiedClient(
+            source: SocketAddress(literal: facts.addressString, port: facts.peerPort), destination: Socket.localAddress(descriptor))
+    }
+
+    /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
+    override var toleratesTruncation: Bool { true }
 
     /// Called once, when the connection has its place in the loop.
     func begin() { loop.setDeadline(self, after: worker.timeouts.header) }
@@ -53,7 +76,7 @@ final class ClientConnection: Connection {
 
     private var wantsInput: Bool {
         switch phase {
-        case .idle, .head: !hasUnsentOutput
+        case .idle, .head, .proxyHeader: !hasUnsentOutput
         case .content, .tunnel: exchange?.takesContent ?? true
         case .answering: false
         case .lingering: true
@@ -102,7 +125,8 @@ final class ClientConnection: Connection {
 
     /// False when there is nothing to be had at present.
     private func readOnce() -> Bool {
-        if phase == .content, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
+        if phase == .proxyHeader { return readProxyHeader() }
+        if phase == .content, tls == nil, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
             let upstream = exchange?.spliceConnection, let result = upstream.splice(from: self, atMost: contentLeft)
         {
             return spliced(result)
@@ -120,6 +144,7 @@ final class ClientConnection: Connection {
             clientFinished()
             return false
         case .failed:
+            noteHandshakeFailure()
             abandon()
             return false
         }
@@ -139,7 +164,7 @@ final class ClientConnection: Connection {
                 exchange?.clientSent(buffer.span(ByteRange(position, buffer.count - position)))
                 loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
                 position = buffer.count
-            case .answering:
+            case .answering, .proxyHeader:
                 return position
             case .lingering:
                 return buffer.count
@@ -253,7 +278,7 @@ final class ClientConnection: Connection {
     /// The client sends no more. Between requests that is the end; after a request it may still read the response.
     func clientFinished() {
         switch phase {
-        case .idle: close()
+        case .idle, .proxyHeader: close()
         case .lingering: closesWhenDrained ? isReadable = false : close()
         case .head: abandon()
         case .content: exchange == nil ? close() : abandon()
@@ -333,7 +358,7 @@ final class ClientConnection: Connection {
 
     /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
     func takesKernelContent(more: Bool = false) -> Bool {
-        guard case .length = responseFraming, !hasUnsentOutput else { return false }
+        guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
         worker.flushClientOutput(more: more)
         return isOpen && !hasUnsentOutput
     }
@@ -436,7 +461,7 @@ final class ClientConnection: Connection {
         case .idle:
             loop.setDeadline(self, after: worker.timeouts.keepalive)
             if input != nil || isReadable { loop.runSoon(self) }
-        case .head, .lingering: break
+        case .head, .lingering, .proxyHeader: break
         }
         exchange?.clientDrained()
     }
@@ -455,7 +480,7 @@ final class ClientConnection: Connection {
     override func deadlinePassed() {
         if hasUnsentOutput { return abandon() }
         switch phase {
-        case .idle, .lingering: close()
+        case .idle, .lingering, .proxyHeader: close()
         case .head: refuse(.requestTimeout)
         case .content:
             guard let exchange else { return close() }
@@ -471,7 +496,7 @@ final class ClientConnection: Connection {
     /// The worker is going away: idle connections at once, others after their response.
     func drain() {
         closesAfterResponse = true
-        guard phase == .idle else { return }
+        guard phase == .idle || phase == .proxyHeader else { return }
         if hasUnsentOutput { closeGracefully() } else { close() }
     }
 

@@ -88,6 +88,7 @@ final class Exchange {
             request.reset()
             return fail(error)
         }
+        if client.tls != nil, !client.promise.covers(request.host) { return fail(.misdirected) }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
             return fail(.bodyTooLarge)
         }
@@ -162,8 +163,7 @@ final class Exchange {
             let upstream = snapshot.upstreams[proxy.upstream]
             if upstream.isDemo { return startDemo() }
             guard redirects.hops > 0 else { return startUpstream(upstream, proxy) }
-            guard let target = upstreamForHop(upstream) else { return fail(.upstreamUnreachable) }
-            startUpstream(target, proxy)
+            startUpstream(upstreamForHop(upstream), proxy)
         } else if let block = plan.block {
             startBlock(block)
         } else if let serve = plan.serve {
