@@ -37,6 +37,9 @@ final class ClientConnection: Connection {
     private var halfClosedByUpstream = false
     private var isProbed = false
     private var isPaused = false
+    /// No request has come yet: what comes may still be another protocol.
+    private var isFresh = true
+    private let takesHTTP2: Bool
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
@@ -44,10 +47,12 @@ final class ClientConnection: Connection {
     private static let readsPerTurn = 16
 
     init(
-        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, tls: TLSSession? = nil, awaitsProxyHeader: Bool = false
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession? = nil,
+        awaitsProxyHeader: Bool = false
     ) {
         self.facts = facts
         self.listener = listener
+        self.takesHTTP2 = takesHTTP2
         phase = awaitsProxyHeader ? .proxyHeader : .idle
         super.init(worker: worker, descriptor: descriptor, tls: tls)
     }
@@ -61,10 +66,7 @@ final class ClientConnection: Connection {
     override func handshakeCompleted() { takeHandshake() }
 
     /// Whom an upstream is told of (the PROXY protocol).
-    var proxiedClient: ProxiedClient {
-        ProxiedClient(
-            source: SocketAddress(literal: facts.addressString, port: facts.peerPort), destination: Socket.localAddress(descriptor))
-    }
+    var proxiedClient: ProxiedClient { ProxiedClient(facts, descriptor: descriptor) }
 
     /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
     override var toleratesTruncation: Bool { true }
@@ -180,6 +182,7 @@ final class ClientConnection: Connection {
             consumed = try HTTP1.parseRequest(
                 buffer.span(ByteRange(position, buffer.count - position)), limits: worker.limits.head, into: exchange.head)
         } catch {
+            if error == .unsupportedVersion, becomesHTTP2(buffer, from: position) { return buffer.count }
             refuse(Rejection(error))
             return buffer.count
         }
@@ -191,6 +194,7 @@ final class ClientConnection: Connection {
             return nil
         }
         self.exchange = worker.takeExchange()
+        isFresh = false
         switch exchange.head.framing {
         case .none, .length(0), .untilClose:
             phase = .answering
@@ -207,8 +211,25 @@ final class ClientConnection: Connection {
         } else {
             loop.clearDeadline(self)
         }
-        exchange.begin(for: self)
+        exchange.begin(for: .http1(self))
         return position + consumed
+    }
+
+    /// RFC 9113 section 3.3: a client that knows sends the preface of HTTP/2 at once. It reads like a head of a version that is
+    /// not ours, so that only such a head costs the look.
+    private func becomesHTTP2(_ buffer: ByteBuffer, from position: Int) -> Bool {
+        guard takesHTTP2, isFresh, HTTP2Preface.begins(buffer.span(ByteRange(position, buffer.count - position))) else {
+            return false
+        }
+        isFresh = false
+        let successor = HTTP2ClientConnection(worker: worker, facts: facts, listener: listener)
+        // What has been received may be kept in a buffer that goes with this connection.
+        let received = ByteBuffer(capacity: buffer.count - position)
+        received.append(buffer.span(ByteRange(position, buffer.count - position)))
+        handOver(to: successor)
+        successor.begin(received.span)
+        if successor.isOpen { worker.loop.runSoon(successor) }
+        return true
     }
 
     /// A head that can not be read: there is no telling where the next one begins.
@@ -217,7 +238,7 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: self)
+        exchange.refuse(rejection, for: .http1(self))
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {

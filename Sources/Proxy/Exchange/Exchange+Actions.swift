@@ -55,7 +55,7 @@ extension Exchange {
     // MARK: Errors of our own
 
     /// A constant answer: nothing of the request is in it.
-    func writeError(_ rejection: Rejection, to client: ClientConnection) {
+    func writeError(_ rejection: Rejection, to client: ClientEnd) {
         let keeps = client.decideToKeep()
         let isProblem = acceptsJSON
         let body = worker.scratch
@@ -98,7 +98,7 @@ extension Exchange {
         client.responseBegins(.length(UInt64(body.count)))
         record.status = rejection.status
         if head.method != .head {
-            out.append(body.span)
+            client.sendContent(body.span)
             record.bytesOut = UInt64(body.count)
         }
     }
@@ -123,7 +123,7 @@ extension Exchange {
 
     // MARK: 6 Record
 
-    func finishRecord(_ client: ClientConnection?) {
+    func finishRecord(_ client: ClientEnd?) {
         record.endedAt = worker.microseconds()
         let rule = plan.map { $0.actionRule } ?? -1
         metrics.requestAnswered(
@@ -143,7 +143,7 @@ extension Exchange {
         texts.query = request.query
         if rule >= 0 { texts.rule = snapshot.ruleName(rule) }
         if let upstream { texts.upstream = upstream.nameText.span }
-        texts.version = head.version
+        texts.version = client?.isHTTP2 ?? false ? .http2 : head.version
         worker.workerLog.access(record, texts)
     }
 }

@@ -29,7 +29,7 @@ final class Exchange {
     let context: SendContext
     var plan: ChainPlan?
     var snapshot: Snapshot
-    private(set) var client: ClientConnection?
+    private(set) var client: ClientEnd?
     var loader = Loader.none
     let upstreamLoader: UpstreamLoader
     private(set) lazy var demoLoader = DemoLoader(exchange: self)
@@ -78,7 +78,7 @@ final class Exchange {
 
     // MARK: 1 Canonicalise
 
-    func begin(for client: ClientConnection) {
+    func begin(for client: ClientEnd) {
         prepare(for: client)
         do {
             let snapshot = snapshot
@@ -88,7 +88,7 @@ final class Exchange {
             request.reset()
             return fail(error)
         }
-        if client.tls != nil, !client.promise.covers(request.host) { return fail(.misdirected) }
+        if !client.promises(request.host) { return fail(.misdirected) }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
             return fail(.bodyTooLarge)
         }
@@ -96,14 +96,14 @@ final class Exchange {
     }
 
     /// A head that could not be read.
-    func refuse(_ rejection: Rejection, for client: ClientConnection) {
+    func refuse(_ rejection: Rejection, for client: ClientEnd) {
         head.reset()
         request.reset()
         prepare(for: client)
         fail(rejection)
     }
 
-    private func prepare(for client: ClientConnection) {
+    private func prepare(for client: ClientEnd) {
         self.client = client
         if snapshot !== worker.snapshot { snapshot = worker.snapshot }
         context.client = client.facts
@@ -246,7 +246,7 @@ final class Exchange {
 
     /// What the client sends can be taken again.
     func clientMayContinue() {
-        if let client, client.phase == .content || client.phase == .tunnel { loop.runSoon(client) }
+        if let client, client.isReadingContent || client.isTunnel { client.runSoon() }
     }
 
     // MARK: Waiting
@@ -257,16 +257,16 @@ final class Exchange {
         // Waiting for another thing does not begin the time anew.
         if isWaiting { return }
         isWaiting = true
-        if let client { loop.setDeadline(client, after: milliseconds) }
+        client?.setDeadline(after: milliseconds)
     }
 
     func stopWaiting() {
         guard isWaiting, let client else { return }
         isWaiting = false
-        if client.phase == .content {
-            loop.setDeadline(client, after: worker.timeouts.bodyIdle)
+        if client.isReadingContent {
+            client.setDeadline(after: worker.timeouts.bodyIdle)
         } else {
-            loop.clearDeadline(client)
+            client.clearDeadline()
         }
     }
 
@@ -344,6 +344,6 @@ final class Exchange {
     }
 
     func responseBegins() { responseHasBegun = true }
-    var isTunnel: Bool { client?.phase == .tunnel }
+    var isTunnel: Bool { client?.isTunnel ?? false }
     var asksForUpgrade: Bool { upgradeToken != nil }
 }
