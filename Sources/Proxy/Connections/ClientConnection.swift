@@ -211,7 +211,7 @@ final class ClientConnection: Connection {
         } else {
             loop.clearDeadline(self)
         }
-        exchange.begin(for: .http1(self))
+        exchange.begin(for: .http1(self), facts, listener: listener)
         return position + consumed
     }
 
@@ -238,7 +238,7 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: .http1(self))
+        exchange.refuse(rejection, for: .http1(self), facts, listener: listener)
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
