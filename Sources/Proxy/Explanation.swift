@@ -88,10 +88,11 @@ package struct Explanation {
         _ context: SendContext, _ instance: ByteBuffer
     ) throws(Rejection) -> RequestDescription {
         let authority = server?.authority ?? "demo"
-        context.upstreamAuthority.append(text: authority)
         let parsed = Authority.parse(authority)
-        context.destinationHost.append(text: parsed.map { String($0.text.prefix($0.hostLength)) } ?? authority)
-        context.destinationPort = parsed?.port ?? (server?.scheme ?? .http).defaultPort
+        let scheme = server?.scheme ?? .http
+        context.destination = Destination(
+            authority: authority, host: parsed.map { String($0.text.prefix($0.hostLength)) } ?? authority,
+            port: parsed?.port ?? scheme.defaultPort, scheme: scheme)
         context.unixTime = Int(SystemClock.wallMilliseconds() / 1000)
         context.requestID.append("(new for each request)")
         let hasName = parsed.map { IPAddress.parse(String($0.text.prefix($0.hostLength))) == nil } ?? true

@@ -50,6 +50,9 @@ final class Worker {
     let workerLog: WorkerLog
     let metrics = WorkerMetrics()
     private(set) var snapshot: Snapshot
+    /// The snapshot's, read for each event.
+    private(set) var limits: Limits
+    private(set) var timeouts: Timeouts
     private let workerCount: Int
     private var listeners: [ClientListener] = []
     private(set) var clientCount = 0
@@ -80,9 +83,8 @@ final class Worker {
     var corkedClient: ClientConnection?
     private(set) var corkedUpstream: UpstreamConnection?
 
-    private var spareExchanges: [Exchange] = []
+    private var exchanges = ExchangePool()
     private var next: Exchange?
-    private static let mostSpareExchanges = 256
     let noClient: ClientFacts
     let instance: ByteBuffer
     var random = RandomSource()
@@ -102,7 +104,8 @@ final class Worker {
         noClient = ClientFacts(
             peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
         snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes()))
-        spareExchanges.reserveCapacity(Self.mostSpareExchanges)
+        limits = Limits()
+        timeouts = Timeouts()
         loop.turnEnded = { [unowned(unsafe) self] in
             // Whatever an event led to is sent by now, or here.
             flushUpstreamOutput()
@@ -131,6 +134,8 @@ final class Worker {
     private func adopt(_ fresh: Snapshot, _ sockets: [ListeningSocket]) {
         let old = snapshot
         snapshot = fresh
+        limits = fresh.configuration.limits
+        timeouts = fresh.configuration.timeouts
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
         let kept = Set(sockets.map(\.descriptor))
@@ -241,7 +246,7 @@ final class Worker {
     /// The exchange that the next head is parsed into; it stays the next one until `takeExchange`.
     func nextExchange() -> Exchange {
         if let next { return next }
-        let exchange = spareExchanges.popLast() ?? Exchange(worker: self)
+        let exchange = exchanges.take() ?? Exchange(worker: self)
         next = exchange
         return exchange
     }
@@ -252,9 +257,7 @@ final class Worker {
         return exchange
     }
 
-    func giveBack(_ exchange: Exchange) {
-        if spareExchanges.count < Self.mostSpareExchanges { spareExchanges.append(exchange) }
-    }
+    func giveBack(_ exchange: Exchange) { exchanges.giveBack(exchange, now: loop.now) }
 
     func fillRequestID(_ buffer: ByteBuffer) { requestIDs.fill(buffer) }
 
@@ -278,8 +281,6 @@ final class Worker {
     func eventBegins() { eventTime = 0 }
 
     var unixTime: Int { Int(SystemClock.wallMilliseconds() / 1000) }
-    var limits: Limits { snapshot.configuration.limits }
-    var timeouts: Timeouts { snapshot.configuration.timeouts }
 
     func log(_ level: LogDefinition.Level, _ message: String) {
         workerLog.log(level, message)

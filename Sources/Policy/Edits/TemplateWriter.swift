@@ -108,7 +108,7 @@ enum TemplateWriter {
         case .clientPort:
             if !knowsClientPort(context) { return false }
             out.append(decimal: UInt(context.client.peerPort))
-        case .upstreamHost: appendHost(of: context.upstreamAuthority.span, into: out)
+        case .upstreamHost: appendHost(of: context.destination.authority.span, into: out)
         case .timeUnix: out.append(decimal: context.unixTime)
         case .timeRFC3339: appendRFC3339(context.unixTime, into: out)
         case .uuid: appendUUID(&context.random, into: out)

@@ -47,7 +47,7 @@ final class ClientConnection: Connection {
     }
 
     /// Called once, when the connection has its place in the loop.
-    func begin() { worker.loop.setDeadline(self, after: worker.timeouts.header) }
+    func begin() { loop.setDeadline(self, after: worker.timeouts.header) }
 
     // MARK: Reading
 
@@ -77,7 +77,7 @@ final class ClientConnection: Connection {
             }
             guard isReadable else { break }
             if reads == Self.readsPerTurn {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 break
             }
             reads += 1
@@ -92,11 +92,11 @@ final class ClientConnection: Connection {
     private func watchContent() {
         if exchange?.isWaiting ?? false { return }
         if !wantsInput {
-            if !isPaused && !hasUnsentOutput { worker.loop.clearDeadline(self) }
+            if !isPaused && !hasUnsentOutput { loop.clearDeadline(self) }
             isPaused = true
         } else if isPaused {
             isPaused = false
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         }
     }
 
@@ -137,7 +137,7 @@ final class ClientConnection: Connection {
                 position = readContent(buffer, from: position)
             case .tunnel:
                 exchange?.clientSent(buffer.span(ByteRange(position, buffer.count - position)))
-                worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+                loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
                 position = buffer.count
             case .answering:
                 return position
@@ -161,7 +161,7 @@ final class ClientConnection: Connection {
         guard let consumed else {
             if phase == .idle {
                 phase = .head
-                worker.loop.setDeadline(self, after: worker.timeouts.header)
+                loop.setDeadline(self, after: worker.timeouts.header)
             }
             return nil
         }
@@ -178,9 +178,9 @@ final class ClientConnection: Connection {
         }
         closesAfterResponse = !exchange.head.keepsAlive
         if phase == .content {
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         } else {
-            worker.loop.clearDeadline(self)
+            loop.clearDeadline(self)
         }
         exchange.begin(for: self)
         return position + consumed
@@ -196,7 +196,7 @@ final class ClientConnection: Connection {
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
-        worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         let span = buffer.span
         guard chunks != nil else {
             let count = Int(min(contentLeft, UInt64(span.count - position)))
@@ -236,9 +236,9 @@ final class ClientConnection: Connection {
         if phase == .content {
             phase = .answering
             if hasUnsentOutput {
-                worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+                loop.setDeadline(self, after: worker.timeouts.writeIdle)
             } else {
-                worker.loop.clearDeadline(self)
+                loop.clearDeadline(self)
             }
         }
         exchange.clientFinished(trailers)
@@ -258,7 +258,7 @@ final class ClientConnection: Connection {
         case .head: abandon()
         case .content: exchange == nil ? close() : abandon()
         case .tunnel:
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
             exchange?.clientFinished(nil)
             isReadable = false
         case .answering: break
@@ -325,9 +325,9 @@ final class ClientConnection: Connection {
             if out.count > Worker.receiveSize { worker.flushClientOutput() }
         }
         if hasUnsentOutput {
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
         } else if phase == .tunnel {
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
     }
 
@@ -351,8 +351,8 @@ final class ClientConnection: Connection {
         if closesAfterResponse { return closeGracefully() }
         if phase == .content {
             // The rest is thrown away, then the connection is idle.
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            if input != nil || isReadable { loop.runSoon(self) }
             return
         }
         becomeIdle()
@@ -362,9 +362,9 @@ final class ClientConnection: Connection {
         phase = .idle
         if worker.isDraining { return closeGracefully() }
         // The end of the response may still be on its way: that is no idleness.
-        worker.loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
+        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
         // What the client has sent meanwhile is read in a turn of its own: the caller may be using the worker's buffers.
-        if input != nil || isReadable { worker.loop.runSoon(self) }
+        if input != nil || isReadable { loop.runSoon(self) }
     }
 
     /// The response can not be completed: the client must be able to see that.
@@ -382,16 +382,16 @@ final class ClientConnection: Connection {
         if hasUnsentOutput {
             closesWhenDrained = true
             phase = .lingering
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
             return
         }
         // A request read to its end, with nothing behind it: closing can not destroy what was sent.
         if phase == .answering, !isReadable, input == nil { return close() }
         phase = .lingering
         finishSending()
-        worker.loop.setDeadline(self, after: Self.lingerTime)
+        loop.setDeadline(self, after: Self.lingerTime)
         dropInput()
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     // MARK: Tunnel
@@ -399,8 +399,8 @@ final class ClientConnection: Connection {
     func becomeTunnel() {
         phase = .tunnel
         responseFraming = .untilClose
-        worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        if input != nil || isReadable { worker.loop.runSoon(self) }
+        loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        if input != nil || isReadable { loop.runSoon(self) }
     }
 
     private func tunnelEndedByUpstream() {
@@ -430,26 +430,26 @@ final class ClientConnection: Connection {
         }
         if halfClosedByUpstream { finishSending() }
         switch phase {
-        case .answering: worker.loop.clearDeadline(self)
-        case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-        case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        case .answering: loop.clearDeadline(self)
+        case .content: loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .tunnel: loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         case .idle:
-            worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
+            loop.setDeadline(self, after: worker.timeouts.keepalive)
+            if input != nil || isReadable { loop.runSoon(self) }
         case .head, .lingering: break
         }
         exchange?.clientDrained()
     }
 
     override func outputMoved() {
-        if phase != .tunnel { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+        if phase != .tunnel { loop.setDeadline(self, after: worker.timeouts.writeIdle) }
     }
 
     override func writeFailed() {
         // The event that says so follows; the stack below may still be delivering to us.
         isBroken = true
         isReadable = true
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     override func deadlinePassed() {

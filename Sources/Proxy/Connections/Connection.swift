@@ -8,6 +8,7 @@ public import Transport
 /// connection pauses while there is some (``hasUnsentOutput``), which bounds that buffer by one read.
 public class Connection: EventHandler {
     final let worker: Worker
+    final let loop: EventLoop
     private(set) final var descriptor: Int32
     final var isReadable = false
     /// The peer has said that it will send no more; there may still be bytes to read.
@@ -26,6 +27,7 @@ public class Connection: EventHandler {
 
     init(worker: Worker, descriptor: Int32) {
         self.worker = worker
+        loop = worker.loop
         self.descriptor = descriptor
         super.init()
     }
@@ -295,7 +297,7 @@ public class Connection: EventHandler {
     /// Leaves the loop and closes; with `reset` the peer sees at once that what it got is not complete.
     final func closeDescriptor(reset: Bool = false) {
         guard descriptor >= 0 else { return }
-        worker.loop.remove(self)
+        loop.remove(self)
         if reset { SystemCalls.resetOnClose(descriptor) }
         SystemCalls.close(descriptor)
         descriptor = -1

@@ -126,12 +126,12 @@ extension Exchange {
     func finishRecord(_ client: ClientConnection?) {
         record.endedAt = worker.microseconds()
         let rule = plan.map { $0.actionRule } ?? -1
-        worker.metrics.requestAnswered(
+        metrics.requestAnswered(
             listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,
             rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
             durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn, bytesOut: record.bytesOut)
         if record.attempts > 0, let upstream {
-            worker.metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
+            metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
         }
         guard worker.workerLog.wantsAccess else { return }
         var texts = AccessTexts()

@@ -62,7 +62,7 @@ extension Exchange: LoaderDelegate {
         responseBegins()
         record.status = 101
         client.becomeTunnel()
-        worker.metrics.tunnelOpened()
+        metrics.tunnelOpened()
         return .becomeTunnel
     }
 
