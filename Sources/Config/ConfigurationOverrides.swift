@@ -1,4 +1,5 @@
 internal import Policy
+package import Proxy
 
 /// What flags and `AUTHPROXY_*` variables say instead of the file; each is checked as if it stood there.
 package struct ConfigurationOverrides: Sendable {
@@ -19,6 +20,8 @@ package struct ConfigurationOverrides: Sendable {
     package var workers: Setting?
     package var logLevel: Setting?
     package var logFormat: Setting?
+    /// `--tls`: what listeners without `tls` of their own show.
+    package var certificate: CertificateFiles?
 
     package init() {}
 
@@ -30,6 +33,7 @@ package struct ConfigurationOverrides: Sendable {
             root.remove("listeners")
             root.set("listen", scalar(listen))
         }
+        if let certificate { apply(certificate, to: &root) }
         if let upstream { apply(upstream, to: &root) }
         if let workers { root.set("workers", scalar(workers)) }
         if logLevel != nil || logFormat != nil {
@@ -53,6 +57,29 @@ package struct ConfigurationOverrides: Sendable {
                 to: &root)
         }
         return (root, problems)
+    }
+
+    /// Gives TLS to each listener that has none.
+    private func apply(_ certificate: CertificateFiles, to root: inout Node) {
+        let place = Setting("", from: "--tls")
+        func mapping(_ entries: [(String, Node)]) -> Node {
+            Node(
+                .mapping(entries.map { Node.Entry(key: Node(.scalar($0.0, .plain), at: self.place(place)), value: $0.1, name: $0.0) }),
+                at: self.place(place))
+        }
+        // References have been replaced by now in no file: a path with `${` in it is none.
+        func text(_ path: String) -> Node { scalar(Setting(path.replacing("${", with: "$${"), from: place.origin)) }
+        let files = mapping([("cert", text(certificate.certificate)), ("key", text(certificate.key))])
+        let tls = mapping([("certificates", Node(.sequence([files]), at: self.place(place)))])
+        let known = root["listeners"]?.items ?? [root["listen"] ?? scalar(Setting(ConfigurationLoader.defaultListen, from: place.origin))]
+        let listeners = known.map { listener in
+            guard listener.entries != nil else { return mapping([("address", listener), ("tls", tls)]) }
+            var listener = listener
+            if listener["tls"] == nil { listener.set("tls", tls) }
+            return listener
+        }
+        root.remove("listen")
+        root.set("listeners", Node(.sequence(listeners), at: root["listeners"]?.location ?? self.place(place)))
     }
 
     /// Replaces the default upstream, whichever way the file spells it.
