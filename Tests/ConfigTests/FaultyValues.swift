@@ -201,7 +201,7 @@ let faultyValues: [Example] = [
         upstream: ftp://a
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `ftp://a` (the scheme must be `http`)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `ftp://a` (the scheme must be `http` or `https`)"#
         ]),
     Example(
         #"""
