@@ -61,17 +61,18 @@ package struct ConfigurationOverrides: Sendable {
 
     /// Gives TLS to each listener that has none.
     private func apply(_ certificate: CertificateFiles, to root: inout Node) {
-        let place = Setting("", from: "--tls")
-        func mapping(_ entries: [(String, Node)]) -> Node {
-            Node(
-                .mapping(entries.map { Node.Entry(key: Node(.scalar($0.0, .plain), at: self.place(place)), value: $0.1, name: $0.0) }),
-                at: self.place(place))
+        let origin = "--tls"
+        let place = SourceLocation(file: origin, line: 0, column: 0)
+        func mapping(_ entries: [(name: String, value: Node)]) -> Node {
+            let entries = entries.map { Node.Entry(key: Node(.scalar($0.name, .plain), at: place), value: $0.value, name: $0.name) }
+            return Node(.mapping(entries), at: place)
         }
-        // References have been replaced by now in no file: a path with `${` in it is none.
-        func text(_ path: String) -> Node { scalar(Setting(path.replacing("${", with: "$${"), from: place.origin)) }
+        // The path is meant as it is, also with `${` in it.
+        func text(_ path: String) -> Node { scalar(Setting(path.replacing("${", with: "$${"), from: origin)) }
         let files = mapping([("cert", text(certificate.certificate)), ("key", text(certificate.key))])
-        let tls = mapping([("certificates", Node(.sequence([files]), at: self.place(place)))])
-        let known = root["listeners"]?.items ?? [root["listen"] ?? scalar(Setting(ConfigurationLoader.defaultListen, from: place.origin))]
+        let tls = mapping([("certificates", Node(.sequence([files]), at: place))])
+        let standard = scalar(Setting(ConfigurationLoader.defaultListen, from: origin))
+        let known = root["listeners"]?.items ?? [root["listen"] ?? standard]
         let listeners = known.map { listener in
             guard listener.entries != nil else { return mapping([("address", listener), ("tls", tls)]) }
             var listener = listener
@@ -79,7 +80,7 @@ package struct ConfigurationOverrides: Sendable {
             return listener
         }
         root.remove("listen")
-        root.set("listeners", Node(.sequence(listeners), at: root["listeners"]?.location ?? self.place(place)))
+        root.set("listeners", Node(.sequence(listeners), at: root["listeners"]?.location ?? place))
     }
 
     /// Replaces the default upstream, whichever way the file spells it.

@@ -248,7 +248,7 @@ def test_new_certificates_are_shown_within_a_second_without_a_failed_request(pro
             for part in ("pem", "key"):  # one after the other: what does not fit together is never shown
                 shutil.copy(certificates / ("%s.%s" % (name, part)), tmp_path / ("new." + part))
                 os.replace(tmp_path / ("new." + part), tmp_path / ("server." + part))
-            eventually(lambda: shown() == "subject=CN = " + name, 5)
+            eventually(lambda: shown() == "subject=CN = " + name, 15, name + one.log())
     finally:
         stop.set()
         for thread in threads:

@@ -76,7 +76,8 @@ import Transport
     @Test(arguments: [ProxyHeader.Version.v1, .v2])
     func clientsWithoutAnAddressAreUnknown(_ version: ProxyHeader.Version) throws {
         let four = SocketAddress(literal: "127.0.0.1", port: 1)
-        for (from, to) in [(nil, nil), (four, nil), (four, SocketAddress(literal: "::1", port: 1))] as [(SocketAddress?, SocketAddress?)] {
+        let ends: [(SocketAddress?, SocketAddress?)] = [(nil, nil), (four, nil), (four, SocketAddress(literal: "::1", port: 1))]
+        for (from, to) in ends {
             let bytes = ProxyHeader.make(version, from: from, to: to)
             #expect(try read(bytes) == .header(length: bytes.count, source: nil))
         }

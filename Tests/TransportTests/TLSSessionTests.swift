@@ -27,7 +27,8 @@ import Transport
             clientWire = try TLSWire()
         }
 
-        func sessions(name: String = "localhost", _ resumption: TLSResumption = TLSResumption()) throws -> (TLSSession, TLSSession) {
+        func sessions(name: String = "localhost", _ resumption: TLSResumption = TLSResumption()) throws -> (TLSSession, TLSSession)
+        {
             (try client.session(on: clientWire, to: name, resuming: resumption), try server.session(on: serverWire))
         }
     }

@@ -1,6 +1,14 @@
+internal import HTTP
 internal import Transport
 
 extension ClientConnection {
+    /// Content may be spliced in here: nothing that it would overtake is left.
+    var takesSplice: Bool {
+        guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
+        worker.flushClientOutput()
+        return isOpen && !hasUnsentOutput
+    }
+
     /// What became of moving large content to the upstream; false when there is nothing more to be had at present.
     func spliced(_ result: IOResult) -> Bool {
         switch result {

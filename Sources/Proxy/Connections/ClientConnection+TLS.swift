@@ -47,6 +47,13 @@ extension ClientConnection {
 
     // MARK: The PROXY protocol
 
+    /// Whom an upstream is told of.
+    var proxiedClient: ProxiedClient {
+        ProxiedClient(
+            source: SocketAddress(literal: facts.addressString, port: facts.peerPort),
+            destination: Socket.localAddress(descriptor))
+    }
+
     /// Takes the header once all of it is there; false when there is nothing to be had at present.
     ///
     /// It is looked at before it is taken, and only it is taken: what follows may be TLS.

@@ -30,7 +30,7 @@ final class ClientConnection: Connection {
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private var responseFraming = BodyFraming.none
+    private(set) var responseFraming = BodyFraming.none
     /// After this response the connection ends.
     private var closesAfterResponse = false
     private var closesWhenDrained = false
@@ -44,7 +44,7 @@ final class ClientConnection: Connection {
     private static let readsPerTurn = 16
 
     init(
-        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, tls: TLSSession? = nil, awaitsProxyHeader: Bool = false
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, tls: TLSSession?, awaitsProxyHeader: Bool
     ) {
         self.facts = facts
         self.listener = listener
@@ -59,12 +59,6 @@ final class ClientConnection: Connection {
     }
 
     override func handshakeCompleted() { takeHandshake() }
-
-    /// Whom an upstream is told of (the PROXY protocol).
-    var proxiedClient: ProxiedClient {
-        ProxiedClient(
-            source: SocketAddress(literal: facts.addressString, port: facts.peerPort), destination: Socket.localAddress(descriptor))
-    }
 
     /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
     override var toleratesTruncation: Bool { true }
@@ -300,10 +294,10 @@ final class ClientConnection: Connection {
 
     // MARK: Answering
 
-    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     /// What the client sends is in doubt, so what follows is not read.
     func distrust() { closesAfterResponse = true }
 
+    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     func decideToKeep() -> Bool {
         if closesAfterResponse || worker.isDraining {
             closesAfterResponse = true
@@ -354,13 +348,6 @@ final class ClientConnection: Connection {
         } else if phase == .tunnel {
             worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
-    }
-
-    /// Content may be spliced in here: nothing that it would overtake is left.
-    var takesSplice: Bool {
-        guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
-        worker.flushClientOutput()
-        return isOpen && !hasUnsentOutput
     }
 
     /// Ends the response; `trailers` holds complete field lines.

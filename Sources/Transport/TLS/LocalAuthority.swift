@@ -78,10 +78,11 @@ package struct LocalAuthority {
 
     private static func make(named name: String, lifetime: Int, key: OpaquePointer) throws(TLSError) -> OpaquePointer {
         guard let certificate = unsafe X509_new() else { throw .taken("out of memory") }
-        let isMade = unsafe X509_set_version(certificate, 2) == 1 && copenssl_set_serial(certificate) == 1
+        let isMade =
+            unsafe X509_set_version(certificate, 2) == 1 && copenssl_set_serial(certificate) == 1
             && copenssl_set_validity(certificate, lifetime) == 1 && X509_set_pubkey(certificate, key) == 1
             && X509_NAME_add_entry_by_NID(
-                X509_get_subject_name(certificate), NID_commonName, MBSTRING_FLAG | 0, Array(name.utf8.prefix(64)),
+                X509_get_subject_name(certificate), NID_commonName, MBSTRING_FLAG, Array(name.utf8.prefix(64)),
                 Int32(min(name.utf8.count, 64)), -1, 0) == 1
         guard isMade else {
             unsafe X509_free(certificate)
