@@ -26,7 +26,7 @@ package struct Configuration: Sendable {
     package init() {}
 }
 
-package struct ListenerDefinition: Sendable {
+package struct ListenerDefinition: Sendable, Hashable {
     package enum Address: Sendable, Hashable {
         case tcp(host: String, port: UInt16)  // host is a literal address; "" is all addresses, both families
         case unix(path: String, mode: UInt32?)

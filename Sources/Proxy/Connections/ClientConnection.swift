@@ -30,7 +30,7 @@ final class ClientConnection: Connection {
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private var responseFraming = BodyFraming.none
+    private(set) var responseFraming = BodyFraming.none
     /// After this response the connection ends.
     private var closesAfterResponse = false
     private var closesWhenDrained = false
@@ -47,8 +47,8 @@ final class ClientConnection: Connection {
     private static let readsPerTurn = 16
 
     init(
-        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession? = nil,
-        awaitsProxyHeader: Bool = false
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession?,
+        awaitsProxyHeader: Bool
     ) {
         self.facts = facts
         self.listener = listener
@@ -64,9 +64,6 @@ final class ClientConnection: Connection {
     }
 
     override func handshakeCompleted() { takeHandshake() }
-
-    /// Whom an upstream is told of (the PROXY protocol).
-    var proxiedClient: ProxiedClient { ProxiedClient(facts, descriptor: descriptor) }
 
     /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
     override var toleratesTruncation: Bool { true }
@@ -321,10 +318,10 @@ final class ClientConnection: Connection {
 
     // MARK: Answering
 
-    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     /// What the client sends is in doubt, so what follows is not read.
     func distrust() { closesAfterResponse = true }
 
+    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     func decideToKeep() -> Bool {
         if closesAfterResponse || worker.isDraining {
             closesAfterResponse = true
@@ -375,13 +372,6 @@ final class ClientConnection: Connection {
         } else if phase == .tunnel {
             loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
-    }
-
-    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
-    func takesKernelContent(more: Bool = false) -> Bool {
-        guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
-        worker.flushClientOutput(more: more)
-        return isOpen && !hasUnsentOutput
     }
 
     /// Ends the response; `trailers` holds complete field lines.
