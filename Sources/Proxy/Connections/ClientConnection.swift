@@ -5,12 +5,13 @@ internal import Transport
 /// The client's end of an HTTP/1.1 connection, in the server's role: heads and content in, one exchange at a time.
 ///
 /// ```
-/// idle ─► head ─► content ─► answering ─► idle
+/// (proxyHeader ─►) idle ─► head ─► content ─► answering ─► idle
 ///                    └──────────┴─► tunnel (after 101)   any ─► lingering ─► closed
 /// ```
 /// An idle connection owns no buffer and no exchange.
 final class ClientConnection: Connection {
     enum Phase {
+        case proxyHeader  // of the PROXY protocol, before anything else ─► idle, closed
         case idle  // ─► head, content, answering, lingering
         case head  // part of a head has arrived ─► content, answering, lingering
         case content  // reading the request's content ─► answering, tunnel, lingering, idle
@@ -19,15 +20,17 @@ final class ClientConnection: Connection {
         case lingering  // the last response is sent; what still arrives is thrown away ─► closed
     }
 
-    let facts: ClientFacts
+    private(set) var facts: ClientFacts
     let listener: Int
-    private(set) var phase = Phase.idle
+    private(set) var phase: Phase
+    /// Of a TLS connection: see `ClientConnection+TLS.swift`.
+    var promise = HostPromise.none
     /// Nil while idle, and while the rest of an answered request is being thrown away.
     var exchange: Exchange?
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private var responseFraming = BodyFraming.none
+    private(set) var responseFraming = BodyFraming.none
     /// After this response the connection ends.
     private var closesAfterResponse = false
     private var closesWhenDrained = false
@@ -43,21 +46,36 @@ final class ClientConnection: Connection {
     private static let lingerTime = 5_000
     private static let readsPerTurn = 16
 
-    init(worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool) {
+    init(
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession?,
+        awaitsProxyHeader: Bool
+    ) {
         self.facts = facts
         self.listener = listener
         self.takesHTTP2 = takesHTTP2
-        super.init(worker: worker, descriptor: descriptor)
+        phase = awaitsProxyHeader ? .proxyHeader : .idle
+        super.init(worker: worker, descriptor: descriptor, tls: tls)
     }
 
+    /// The PROXY protocol has told whose connection this is.
+    func becomeConnection(of facts: ClientFacts) {
+        self.facts = facts
+        phase = .idle
+    }
+
+    override func handshakeCompleted() { takeHandshake() }
+
+    /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
+    override var toleratesTruncation: Bool { true }
+
     /// Called once, when the connection has its place in the loop.
-    func begin() { worker.loop.setDeadline(self, after: worker.timeouts.header) }
+    func begin() { loop.setDeadline(self, after: worker.timeouts.header) }
 
     // MARK: Reading
 
     private var wantsInput: Bool {
         switch phase {
-        case .idle, .head: !hasUnsentOutput
+        case .idle, .head, .proxyHeader: !hasUnsentOutput
         case .content, .tunnel: exchange?.takesContent ?? true
         case .answering: false
         case .lingering: true
@@ -81,7 +99,7 @@ final class ClientConnection: Connection {
             }
             guard isReadable else { break }
             if reads == Self.readsPerTurn {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 break
             }
             reads += 1
@@ -96,17 +114,18 @@ final class ClientConnection: Connection {
     private func watchContent() {
         if exchange?.isWaiting ?? false { return }
         if !wantsInput {
-            if !isPaused && !hasUnsentOutput { worker.loop.clearDeadline(self) }
+            if !isPaused && !hasUnsentOutput { loop.clearDeadline(self) }
             isPaused = true
         } else if isPaused {
             isPaused = false
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         }
     }
 
     /// False when there is nothing to be had at present.
     private func readOnce() -> Bool {
-        if phase == .content, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
+        if phase == .proxyHeader { return readProxyHeader() }
+        if phase == .content, tls == nil, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
             let upstream = exchange?.spliceConnection, let result = upstream.splice(from: self, atMost: contentLeft)
         {
             return spliced(result)
@@ -124,6 +143,7 @@ final class ClientConnection: Connection {
             clientFinished()
             return false
         case .failed:
+            noteHandshakeFailure()
             abandon()
             return false
         }
@@ -141,9 +161,9 @@ final class ClientConnection: Connection {
                 position = readContent(buffer, from: position)
             case .tunnel:
                 exchange?.clientSent(buffer.span(ByteRange(position, buffer.count - position)))
-                worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+                loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
                 position = buffer.count
-            case .answering:
+            case .answering, .proxyHeader:
                 return position
             case .lingering:
                 return buffer.count
@@ -166,7 +186,7 @@ final class ClientConnection: Connection {
         guard let consumed else {
             if phase == .idle {
                 phase = .head
-                worker.loop.setDeadline(self, after: worker.timeouts.header)
+                loop.setDeadline(self, after: worker.timeouts.header)
             }
             return nil
         }
@@ -184,11 +204,11 @@ final class ClientConnection: Connection {
         }
         closesAfterResponse = !exchange.head.keepsAlive
         if phase == .content {
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         } else {
-            worker.loop.clearDeadline(self)
+            loop.clearDeadline(self)
         }
-        exchange.begin(for: .http1(self))
+        exchange.begin(for: .http1(self), facts, listener: listener)
         return position + consumed
     }
 
@@ -198,11 +218,11 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: .http1(self))
+        exchange.refuse(rejection, for: .http1(self), facts, listener: listener)
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
-        worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         let span = buffer.span
         guard chunks != nil else {
             let count = Int(min(contentLeft, UInt64(span.count - position)))
@@ -242,9 +262,9 @@ final class ClientConnection: Connection {
         if phase == .content {
             phase = .answering
             if hasUnsentOutput {
-                worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+                loop.setDeadline(self, after: worker.timeouts.writeIdle)
             } else {
-                worker.loop.clearDeadline(self)
+                loop.clearDeadline(self)
             }
         }
         exchange.clientFinished(trailers)
@@ -259,12 +279,12 @@ final class ClientConnection: Connection {
     /// The client sends no more. Between requests that is the end; after a request it may still read the response.
     func clientFinished() {
         switch phase {
-        case .idle: close()
+        case .idle, .proxyHeader: close()
         case .lingering: closesWhenDrained ? isReadable = false : close()
         case .head: abandon()
         case .content: exchange == nil ? close() : abandon()
         case .tunnel:
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
             exchange?.clientFinished(nil)
             isReadable = false
         case .answering: break
@@ -281,10 +301,10 @@ final class ClientConnection: Connection {
 
     // MARK: Answering
 
-    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     /// What the client sends is in doubt, so what follows is not read.
     func distrust() { closesAfterResponse = true }
 
+    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     func decideToKeep() -> Bool {
         if closesAfterResponse || worker.isDraining {
             closesAfterResponse = true
@@ -331,17 +351,10 @@ final class ClientConnection: Connection {
             if out.count > Worker.receiveSize { worker.flushClientOutput() }
         }
         if hasUnsentOutput {
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
         } else if phase == .tunnel {
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
-    }
-
-    /// Content may be spliced in here: nothing that it would overtake is left.
-    var takesSplice: Bool {
-        guard case .length = responseFraming, !hasUnsentOutput else { return false }
-        worker.flushClientOutput()
-        return isOpen && !hasUnsentOutput
     }
 
     /// Ends the response; `trailers` holds complete field lines.
@@ -357,8 +370,8 @@ final class ClientConnection: Connection {
         if closesAfterResponse { return closeGracefully() }
         if phase == .content {
             // The rest is thrown away, then the connection is idle.
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            if input != nil || isReadable { loop.runSoon(self) }
             return
         }
         becomeIdle()
@@ -368,9 +381,9 @@ final class ClientConnection: Connection {
         phase = .idle
         if worker.isDraining { return closeGracefully() }
         // The end of the response may still be on its way: that is no idleness.
-        worker.loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
+        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
         // What the client has sent meanwhile is read in a turn of its own: the caller may be using the worker's buffers.
-        if input != nil || isReadable { worker.loop.runSoon(self) }
+        if input != nil || isReadable { loop.runSoon(self) }
     }
 
     /// The response can not be completed: the client must be able to see that.
@@ -388,16 +401,16 @@ final class ClientConnection: Connection {
         if hasUnsentOutput {
             closesWhenDrained = true
             phase = .lingering
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
             return
         }
         // A request read to its end, with nothing behind it: closing can not destroy what was sent.
         if phase == .answering, !isReadable, input == nil { return close() }
         phase = .lingering
         finishSending()
-        worker.loop.setDeadline(self, after: Self.lingerTime)
+        loop.setDeadline(self, after: Self.lingerTime)
         dropInput()
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     // MARK: Tunnel
@@ -405,8 +418,8 @@ final class ClientConnection: Connection {
     func becomeTunnel() {
         phase = .tunnel
         responseFraming = .untilClose
-        worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        if input != nil || isReadable { worker.loop.runSoon(self) }
+        loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        if input != nil || isReadable { loop.runSoon(self) }
     }
 
     private func tunnelEndedByUpstream() {
@@ -436,32 +449,32 @@ final class ClientConnection: Connection {
         }
         if halfClosedByUpstream { finishSending() }
         switch phase {
-        case .answering: worker.loop.clearDeadline(self)
-        case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-        case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        case .answering: loop.clearDeadline(self)
+        case .content: loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .tunnel: loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         case .idle:
-            worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
-        case .head, .lingering: break
+            loop.setDeadline(self, after: worker.timeouts.keepalive)
+            if input != nil || isReadable { loop.runSoon(self) }
+        case .head, .lingering, .proxyHeader: break
         }
         exchange?.clientDrained()
     }
 
     override func outputMoved() {
-        if phase != .tunnel { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+        if phase != .tunnel { loop.setDeadline(self, after: worker.timeouts.writeIdle) }
     }
 
     override func writeFailed() {
         // The event that says so follows; the stack below may still be delivering to us.
         isBroken = true
         isReadable = true
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     override func deadlinePassed() {
         if hasUnsentOutput { return abandon() }
         switch phase {
-        case .idle, .lingering: close()
+        case .idle, .lingering, .proxyHeader: close()
         case .head: refuse(.requestTimeout)
         case .content:
             guard let exchange else { return close() }
@@ -477,7 +490,7 @@ final class ClientConnection: Connection {
     /// The worker is going away: idle connections at once, others after their response.
     func drain() {
         closesAfterResponse = true
-        guard phase == .idle else { return }
+        guard phase == .idle || phase == .proxyHeader else { return }
         if hasUnsentOutput { closeGracefully() } else { close() }
     }
 

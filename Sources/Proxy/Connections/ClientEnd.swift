@@ -7,17 +7,19 @@ enum ClientEnd {
     case http1(ClientConnection)
     case http2(HTTP2ClientStream)
 
-    var facts: ClientFacts {
+    /// Whether what TLS has settled lets the client ask for the host; see ``HostPromise``.
+    func promises(_ host: Span<UInt8>) -> Bool {
         switch self {
-        case .http1(let client): client.facts
-        case .http2(let client): client.facts
+        case .http1(let client): client.tls == nil || client.promise.covers(host)
+        case .http2(let client): client.promises(host)
         }
     }
 
-    var listener: Int {
+    /// Whom an upstream is told of (the PROXY protocol).
+    var proxiedClient: ProxiedClient {
         switch self {
-        case .http1(let client): client.listener
-        case .http2(let client): client.listener
+        case .http1(let client): client.proxiedClient
+        case .http2(let client): client.proxiedClient
         }
     }
 
@@ -49,14 +51,14 @@ enum ClientEnd {
 
     func setDeadline(after milliseconds: Int) {
         switch self {
-        case .http1(let client): client.worker.loop.setDeadline(client, after: milliseconds)
+        case .http1(let client): client.loop.setDeadline(client, after: milliseconds)
         case .http2(let client): client.worker.loop.setDeadline(client, after: milliseconds)
         }
     }
 
     func clearDeadline() {
         switch self {
-        case .http1(let client): client.worker.loop.clearDeadline(client)
+        case .http1(let client): client.loop.clearDeadline(client)
         case .http2(let client): client.worker.loop.clearDeadline(client)
         }
     }
@@ -64,7 +66,7 @@ enum ClientEnd {
     /// What it has sent can be taken again.
     func runSoon() {
         switch self {
-        case .http1(let client): client.worker.loop.runSoon(client)
+        case .http1(let client): client.loop.runSoon(client)
         case .http2(let client): client.worker.loop.runSoon(client)
         }
     }

@@ -71,7 +71,7 @@ extension Exchange: LoaderDelegate {
         responseBegins()
         record.status = 101
         client.becomeTunnel()
-        worker.metrics.tunnelOpened()
+        metrics.tunnelOpened()
         return .becomeTunnel
     }
 
@@ -83,10 +83,17 @@ extension Exchange: LoaderDelegate {
 
     /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
     var spliceClient: ClientConnection? {
-        guard case .http1(let client)? = client, client.takesSplice else { return nil }
+        guard case .http1(let client)? = client, client.takesKernelContent() else { return nil }
         return client
     }
 
+    /// The client's connection, where the kernel may send a file into it; nil where content has to pass through this process.
+    var fileClient: ClientConnection? {
+        guard case .http1(let client)? = client, client.takesKernelContent(more: true) else { return nil }
+        return client
+    }
+
+    /// So much went out without passing through this process.
     func loader(didSplice count: Int) { record.bytesOut &+= UInt64(count) }
 
     func loaderDidFinish(trailers: TrailerSection?) {

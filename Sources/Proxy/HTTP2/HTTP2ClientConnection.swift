@@ -20,6 +20,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
     let facts: ClientFacts
     let listener: Int
     private(set) var phase = Phase.open
+    /// See ``HostPromise``.
+    var promise = HostPromise.none
     /// The client's preface and its SETTINGS have arrived.
     private var isGreeted = false
 
@@ -50,7 +52,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
                 NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL: 1,
                 NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES: 1,
             ], window: HTTP2Limits.connectionWindow)
-        worker.loop.setDeadline(self, after: worker.timeouts.header)
+        loop.setDeadline(self, after: worker.timeouts.header)
         if first.count > 0 { take(first) }
         if isOpen { afterReading() }
     }
@@ -63,7 +65,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         // A client that does not read what it is sent is not read either.
         while isOpen, isReadable, !isCondemned, !hasUnsentOutput || phase == .lingering {
             if reads == Self.readsPerTurn {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 break
             }
             reads += 1
@@ -100,14 +102,14 @@ final class HTTP2ClientConnection: HTTP2Connection {
         }
         if hasUnsentOutput { return }
         if !isGreeted || block != nil {
-            if !isTimed { worker.loop.setDeadline(self, after: worker.timeouts.header) }
+            if !isTimed { loop.setDeadline(self, after: worker.timeouts.header) }
             isTimed = true
         } else if streamCount == 0 {
             isTimed = false
-            worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
+            loop.setDeadline(self, after: worker.timeouts.keepalive)
         } else {
             isTimed = false
-            worker.loop.clearDeadline(self)
+            loop.clearDeadline(self)
         }
     }
 
@@ -148,7 +150,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         guard streamCount == 0 else { return }
         flushLater()
         // Within the library's call nothing ends; the turn's end is soon enough.
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     // MARK: Ends
@@ -159,7 +161,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         phase = .announced
         session.announceEnd()
         session.submitPing()
-        worker.loop.setDeadline(self, after: Self.announcementTime)
+        loop.setDeadline(self, after: Self.announcementTime)
         flushLater()
     }
 
@@ -169,7 +171,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         phase = .ended
         session.end()
         flushLater()
-        if streamCount == 0 { worker.loop.runSoon(self) } else { setDeadline() }
+        if streamCount == 0 { loop.runSoon(self) } else { setDeadline() }
     }
 
     /// Sends what is left, and reads on for a while: an end with unread input would destroy what was sent.
@@ -177,7 +179,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         guard phase != .lingering else { return }
         phase = .lingering
         endStreams()
-        worker.loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : Self.lingerTime)
+        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : Self.lingerTime)
         flush()
         guard isOpen, !hasUnsentOutput else { return }
         finishSending()
@@ -189,13 +191,13 @@ final class HTTP2ClientConnection: HTTP2Connection {
         guard isOpen, !hasUnsentOutput else { return }
         if phase == .lingering {
             finishSending()
-            worker.loop.setDeadline(self, after: Self.lingerTime)
+            loop.setDeadline(self, after: Self.lingerTime)
         } else {
             setDeadline()
         }
     }
 
-    override func outputMoved() { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+    override func outputMoved() { loop.setDeadline(self, after: worker.timeouts.writeIdle) }
 
     override func deadlinePassed() {
         if hasUnsentOutput || phase == .lingering { return close() }

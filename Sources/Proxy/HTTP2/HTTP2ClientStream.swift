@@ -32,6 +32,9 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     var facts: ClientFacts { client?.facts ?? worker.noClient }
     var listener: Int { client?.listener ?? 0 }
+    var proxiedClient: ProxiedClient { ProxiedClient(facts, descriptor: client?.descriptor ?? -1) }
+
+    func promises(_ host: Span<UInt8>) -> Bool { client.map { $0.tls == nil || $0.promise.covers(host) } ?? true }
 
     override var isDone: Bool { exchange == nil && isFinished }
 
@@ -62,7 +65,7 @@ final class HTTP2ClientStream: HTTP2Stream {
         let exchange = worker.takeExchange()
         self.exchange = exchange
         if phase == .content { worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
-        exchange.begin(for: .http2(self))
+        exchange.begin(for: .http2(self), facts, listener: listener)
     }
 
     /// RFC 9113 section 8.1.1.
@@ -74,7 +77,7 @@ final class HTTP2ClientStream: HTTP2Stream {
     private func refuse(_ rejection: Rejection) {
         let exchange = worker.takeExchange()
         self.exchange = exchange
-        exchange.refuse(rejection, for: .http2(self))
+        exchange.refuse(rejection, for: .http2(self), facts, listener: listener)
     }
 
     func trailersReceived(_ block: FieldBlock) {

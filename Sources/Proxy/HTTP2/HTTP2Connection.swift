@@ -268,13 +268,13 @@ class HTTP2Connection: Connection {
 
     override func outputDrained() {
         flush()
-        if isOpen { worker.loop.runSoon(self) }
+        if isOpen { loop.runSoon(self) }
     }
 
     override func writeFailed() {
         isBroken = true
         isReadable = true
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     // MARK: Ends
