@@ -39,7 +39,7 @@ final class ClientConnection: Connection {
     private var isPaused = false
     /// No request has come yet: what comes may still be another protocol.
     var isFresh = true
-    let takesHTTP2: Bool
+    var takesHTTP2: Bool
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
