@@ -124,9 +124,9 @@ final class Worker {
         timeouts = Timeouts()
         loop.turnEnded = { [unowned(unsafe) self] in
             // Whatever an event led to is sent by now, or here.
+            flushHTTP2()
             flushUpstreamOutput()
             flushClientOutput()
-            flushHTTP2()
         }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }

@@ -19,13 +19,13 @@ SECRET = "browser-c4nary"
 class Browser:
     """A headless Chromium, driven over its DevTools protocol."""
 
-    def __init__(self):
+    def __init__(self, *options):
         self.folder = Path(tempfile.mkdtemp(prefix="chromium-"))
         program = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
         self.process = subprocess.Popen(
             [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-proxy-server",
              "--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0", "--window-size=1100,1400",
-             "--user-data-dir=%s" % self.folder, "about:blank"],
+             "--user-data-dir=%s" % self.folder, *options, "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         marker = self.folder / "DevToolsActivePort"
         eventually(lambda: marker.exists() and marker.read_text().count("\n") >= 1, 40, "the browser is up")

@@ -232,7 +232,7 @@ class RawServer:
 
     def serve(self, sock):
         try:
-            sock.sendall(settings())
+            sock.sendall(settings() + settings(flags=ACK))
             buffer = b""
             while True:
                 data = sock.recv(65536)

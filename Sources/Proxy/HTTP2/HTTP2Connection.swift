@@ -62,6 +62,8 @@ class HTTP2Connection: Connection {
     func endSent(_ id: Int32) {}
     /// After a stream has left.
     func streamLeft() {}
+    /// Nothing is to be received or sent any more, by an error of the peer's or since both have said so.
+    func sessionEnded() {}
 
     // MARK: Streams
 
@@ -224,6 +226,7 @@ class HTTP2Connection: Connection {
     final func flushIsDue() {
         isFlushPlanned = false
         flush()
+        if isOpen, session.isOver || isCondemned { sessionEnded() }
     }
 
     /// Sends all that may be sent now.

@@ -137,10 +137,7 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
         worker.flushClientOutput()
         guard isOpen else { return }
         flushLater()
-        if isCondemned || session.isOver || isUnwanted {
-            flush()
-            return close()
-        }
+        if isUnwanted { return end() }
         if hasRoom { upstream.serveWaiting() }
     }
 
@@ -148,6 +145,8 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
     private var isUnwanted: Bool { streamCount == 0 && (isEnding || upstream.isRetired || worker.isDraining) }
 
     // MARK: Ends
+
+    override func sessionEnded() { close() }
 
     /// A newer configuration has taken over.
     func retire() { if isUnwanted { end() } }

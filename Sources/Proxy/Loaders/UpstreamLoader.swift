@@ -173,7 +173,10 @@ final class UpstreamLoader {
         guard let upstream, upstream.takesHTTP2 else { return use(connection, for: exchange) }
         let server = connection.server
         if server.refusesHTTP2(connection) { return fail(.upstreamProtocolError) }
-        server.takesHTTP2(connection) ? beginHTTP2(on: connection, for: exchange) : use(connection, for: exchange)
+        if server.takesHTTP2(connection) { return beginHTTP2(on: connection, for: exchange) }
+        let isNews = server.speaksHTTP1()
+        use(connection, for: exchange)
+        if isNews { upstream.serveWaiting() }
     }
 
     func connectFailed() {

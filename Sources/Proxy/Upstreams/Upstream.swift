@@ -169,7 +169,7 @@ final class UpstreamServer {
     private var idle: [UpstreamConnection] = []
     /// Connections of HTTP/2, and what is known of the server's speaking it; see `UpstreamServer+HTTP2.swift`.
     var multiplexed: [HTTP2UpstreamConnection] = []
-    var hasSpokenHTTP2 = false
+    var speaksHTTP2: Bool?
     var connecting: UpstreamConnection?
     var requestsUnderWay = 0
     private(set) var addresses: [SocketAddress] = []

@@ -10,7 +10,8 @@ extension UpstreamServer {
         switch upstream.definition.applicationProtocol {
         case .http1: false
         case .h2, .h2c: true
-        case .auto: hasSpokenHTTP2
+        // Until it is known, one finds it out for all.
+        case .auto: speaksHTTP2 ?? true
         }
     }
 
@@ -39,13 +40,20 @@ extension UpstreamServer {
         connection.loader = nil
         connection.handOver(to: successor)
         connecting = nil
-        hasSpokenHTTP2 = true
+        speaksHTTP2 = true
         guard successor.begin() else {
             successor.close()
             return nil
         }
         multiplexed.append(successor)
         return successor
+    }
+
+    /// The connection speaks HTTP/1.1; true when that is news.
+    func speaksHTTP1() -> Bool {
+        connecting = nil
+        defer { speaksHTTP2 = false }
+        return speaksHTTP2 != false
     }
 
     func connectionWithRoom(for exchange: Exchange) -> HTTP2UpstreamConnection? {
