@@ -55,13 +55,27 @@ package final class ServedFolder {
     /// Opens the file of that path: relative, with `/` between components, without NUL. `now` is a monotonic time in
     /// milliseconds.
     package func open(_ relative: Span<UInt8>, now: Int64) -> FileOpening {
+        guard begin(relative, now) else { return .missing(ENOENT) }
+        return FileCalls.examine(walksComponents ? walk() : openBeneath())
+    }
+
+    /// What the path leads to at present, wherever that is: to be compared with what ``open(_:now:)`` gave for it.
+    package func identity(_ relative: Span<UInt8>, now: Int64) -> FileIdentity? {
+        guard begin(relative, now) else { return nil }
+        return unsafe name.withUnsafeBytes { bytes in
+            guard let path = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return nil }
+            return unsafe FileSystemCalls.identity(in: root, path)
+        }
+    }
+
+    /// Readies `name` for a system call; false when there is no folder.
+    private func begin(_ relative: Span<UInt8>, _ now: Int64) -> Bool {
         if now - checkedAt >= Self.checkInterval { checkRoot(now) }
-        guard root >= 0 else { return .missing(ENOENT) }
         name.removeAll(keepingCapacity: true)
         if relative.isEmpty { name.append(UInt8(ascii: ".")) }
         unsafe relative.withUnsafeBufferPointer { unsafe name.append(contentsOf: $0) }
         name.append(0)
-        return FileCalls.examine(walksComponents ? walk() : openBeneath())
+        return root >= 0
     }
 
     private func openBeneath() -> Int32 {
