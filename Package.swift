@@ -7,18 +7,20 @@ let package = Package(
     products: [.executable(name: "authproxy", targets: ["authproxy"])],
     targets: [
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlienc", providers: [.apt(["libbrotli-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
 
         .target(name: "HTTP"),
         .target(name: "Codings", dependencies: ["HTTP", "CZlib", "CBrotli", "CZstd"]),
-        .target(name: "Transport", dependencies: ["CLinux"]),
+        .target(name: "Transport", dependencies: ["CLinux", "COpenSSL"]),
         .target(name: "Policy", dependencies: ["HTTP", "CRE2"]),
-        .target(name: "Proxy", dependencies: ["HTTP", "Codings", "Policy", "Transport", "CLinux"]),
-        .target(name: "Config", dependencies: ["HTTP", "Policy", "Proxy", "CYAML"]),
+        .target(name: "Proxy", dependencies: ["HTTP", "Codings", "Policy", "Transport", "CLinux", "CNGHTTP2"]),
+        .target(name: "Config", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "CYAML"]),
         .executableTarget(name: "authproxy", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "Config", "CLinux"]),
 
         .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),

@@ -91,6 +91,7 @@ extension ConfigurationDecoder {
         mergesSlashes = configuration.canonical.mergeSlashes
         configuration.listeners = listeners(fields)
         configuration.trustedProxies = fields.list("trusted_proxies").compactMap { range($0) }
+        checkProxyProtocol(fields, configuration)
         let upstreams = upstreams(fields)
         var credentials = credentials(fields)
         let rules = rules(fields, upstreams, credentials)

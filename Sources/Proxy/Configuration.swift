@@ -1,5 +1,6 @@
 package import HTTP
 package import Policy
+package import Transport
 
 /// A whole configuration as typed values: what Config reads, and what each worker compiles for itself.
 package struct Configuration: Sendable {
@@ -34,10 +35,20 @@ package struct ListenerDefinition: Sendable, Hashable {
     package var address: Address
     /// As the configuration has it: `127.0.0.1:8080`.
     package var display: String
+    package var tls: ListenerTLS?
+    /// Each connection begins with the PROXY protocol, and comes from a trusted proxy.
+    package var takesProxyProtocol = false
+    /// HTTP/2 without TLS, for clients that know (RFC 9113 section 3.3).
+    package var h2c = false
+    /// Clients may speak HTTP/2 here.
+    package var takesHTTP2: Bool { h2c }
     package init(address: Address, display: String) {
         self.address = address
         self.display = display
     }
+
+    /// What is said of a socket may change over a reload, which the socket survives.
+    package func hasSocket(of other: ListenerDefinition) -> Bool { address == other.address && display == other.display }
 }
 
 package struct UpstreamDefinition: Sendable {
@@ -49,6 +60,9 @@ package struct UpstreamDefinition: Sendable {
     package var pool = PoolLimits()
     /// `upstream: demo`: answered by the built-in demo origin, no servers.
     package var isDemo = false
+    package var tls = UpstreamTLS()
+    /// Each connection tells the server whose it is; nil: none does.
+    package var proxyProtocol: ProxyHeader.Version?
     package init(name: String, servers: [ServerDefinition]) {
         self.name = name
         self.servers = servers
@@ -94,6 +108,8 @@ package struct Limits: Sendable {
     package var head = HeadLimits()
     package var body: UInt64?  // nil: none
     package var connections = 65_536
+    /// Streams at a time on one connection of HTTP/2.
+    package var streams = 128
     package init() {}
 }
 

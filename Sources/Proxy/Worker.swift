@@ -7,6 +7,9 @@ enum WorkerMessage: Sendable {
     case adopt(Handover<Snapshot>, [ListeningSocket])
     case secret(SecretID, Secret)
     case urlList(Int, Handover<URLList>)
+    /// Certificates have changed.
+    case tls(Handover<TLSContexts>)
+    case ticketKeys(TicketKeys)
     case resolved(Int, Result<[SocketAddress], ResolutionError>)
     case report(@Sendable (WorkerReport) -> Void)
     /// Accept no more; end each connection when its exchange is over.
@@ -75,6 +78,14 @@ final class Worker {
     let buffers = BufferPool()
     let pipes: PipePool
     private(set) lazy var fileBuffers = FileBuffers()
+    /// Where streams have their next head written; empty between calls.
+    let streamHead = ByteBuffer(capacity: 1024)
+    private(set) lazy var http2 = HTTP2Templates()
+    private var unflushed: [HTTP2Connection] = []
+    private var flushing: [HTTP2Connection] = []
+    private var spareFieldBlocks: [FieldBlock] = []
+    private var spareClientStreams: [HTTP2ClientStream] = []
+    private static let mostSpareStreams = 1024
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
@@ -82,6 +93,8 @@ final class Worker {
     /// Whose output is in `clientOutput`, not yet sent.
     var corkedClient: ClientConnection?
     private(set) var corkedUpstream: UpstreamConnection?
+
+    private var sharedWire: TLSWire?
 
     private var exchanges = ExchangePool()
     private var next: Exchange?
@@ -110,6 +123,7 @@ final class Worker {
             // Whatever an event led to is sent by now, or here.
             flushUpstreamOutput()
             flushClientOutput()
+            flushHTTP2()
         }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
@@ -124,6 +138,8 @@ final class Worker {
         case .adopt(let snapshot, let sockets): if let snapshot = snapshot.take() { adopt(snapshot, sockets) }
         case .secret(let id, let secret): snapshot.rules.update(id, secret)
         case .urlList(let index, let list): if let list = list.take() { snapshot.urlLists.replace(index, list: list) }
+        case .tls(let contexts): if let contexts = contexts.take() { snapshot.adopt(contexts) }
+        case .ticketKeys(let keys): snapshot.tls.tickets?.update(keys)
         case .resolved(let id, let result): resolutions.removeValue(forKey: id)?(result)
         case .report(let answer): answer(report())
         case .drain: drain()
@@ -138,12 +154,19 @@ final class Worker {
         timeouts = fresh.configuration.timeouts
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
+        // Clients of HTTP/2 are sent elsewhere, and find the new configuration there; others do with their next connection.
+        for case let client as HTTP2ClientConnection in loop.present { client.drain() }
         let kept = Set(sockets.map(\.descriptor))
         for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
         listeners.removeAll { !$0.isOpen }
         for socket in sockets where !listeners.contains(where: { $0.socket.descriptor == socket.descriptor }) {
-            let index = snapshot.configuration.listeners.firstIndex(of: socket.definition) ?? 0
-            if let listener = try? ClientListener(worker: self, socket: socket, index: index) { listeners.append(listener) }
+            if let listener = try? ClientListener(worker: self, socket: socket) { listeners.append(listener) }
+        }
+        // What the configuration says of a socket, and where, may have changed.
+        for listener in listeners {
+            guard let socket = sockets.first(where: { $0.descriptor == listener.socket.descriptor }) else { continue }
+            let index = snapshot.configuration.listeners.firstIndex { $0.hasSocket(of: socket.definition) } ?? 0
+            listener.become(socket, index: index)
         }
     }
 
@@ -159,7 +182,10 @@ final class Worker {
         isDraining = true
         for listener in listeners { listener.close() }
         listeners = []
-        for case let client as ClientConnection in loop.present { client.drain() }
+        for handler in loop.present {
+            if let client = handler as? ClientConnection { client.drain() }
+            if let client = handler as? HTTP2ClientConnection { client.drain() }
+        }
         for upstream in snapshot.allUpstreams { upstream.retire() }
     }
 
@@ -172,10 +198,20 @@ final class Worker {
         eventBegins()
         if clientCount >= connectionLimit {
             metrics.clientShed()
-            return Shedding.refuse(descriptor)
+            return Shedding.refuse(descriptor, isPlain: !listener.isSecure)
         }
         let facts = listener.facts(for: peer, trusted: snapshot.trustedProxies)
-        let client = ClientConnection(worker: self, descriptor: descriptor, facts: facts, listener: listener.index)
+        let takesProxyProtocol = listener.socket.definition.takesProxyProtocol
+        var session: TLSSession?
+        if listener.isSecure {
+            session = try? snapshot.tls.listener(listener.index)?.session(on: wire())
+            guard session != nil else { return SystemCalls.close(descriptor) }
+        }
+        // Who is not trusted has nothing to say about whose connection this is.
+        if takesProxyProtocol, !facts.peerIsTrusted, facts.peerAddress != nil { return refuseStranger(descriptor, facts) }
+        let client = ClientConnection(
+            worker: self, descriptor: descriptor, facts: facts, listener: listener.index,
+            takesHTTP2: listener.socket.definition.takesHTTP2, tls: session, awaitsProxyHeader: takesProxyProtocol)
         guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
         clientCount += 1
         metrics.clientAccepted()
@@ -183,6 +219,19 @@ final class Worker {
         // What a client sends at once is often there already.
         client.isReadable = true
         client.pump()
+    }
+
+    private func refuseStranger(_ descriptor: Int32, _ facts: ClientFacts) {
+        log(.warn, "refused \(facts.addressString): it is none of `trusted_proxies`, which the PROXY protocol is taken from")
+        SystemCalls.close(descriptor)
+    }
+
+    /// What TLS sessions of this worker read from and write to; made when there is the first.
+    func wire() throws(TLSError) -> TLSWire {
+        if let sharedWire { return sharedWire }
+        let wire = try TLSWire()
+        sharedWire = wire
+        return wire
     }
 
     /// A listener that could not accept tries again later.
@@ -195,8 +244,8 @@ final class Worker {
         loop.setDeadline(retry, after: milliseconds)
     }
 
-    func clientClosed(_ client: ClientConnection) {
-        if corkedClient === client {
+    func clientClosed(_ client: Connection) {
+        if let corked = corkedClient, corked === client {
             clientOutput.clear()
             corkedClient = nil
         }
@@ -239,6 +288,51 @@ final class Worker {
         corkedClient = nil
         client.send(clientOutput, more: more)
         clientOutput.clear()
+    }
+
+    // MARK: HTTP/2
+
+    /// The connection is told at the end of the turn.
+    func flushLater(_ connection: HTTP2Connection) { unflushed.append(connection) }
+
+    private func flushHTTP2() {
+        if unflushed.isEmpty { return }
+        swap(&unflushed, &flushing)
+        for connection in flushing { connection.flushIsDue() }
+        flushing.removeAll(keepingCapacity: true)
+        // What this has led to is for the next turn, which comes at once.
+        if let next = unflushed.first { loop.runSoon(next) }
+    }
+
+    /// Sixteen octets in Base64 (RFC 6455 section 4.1).
+    func fillWebSocketKey(_ key: ByteBuffer) {
+        var octets: [UInt8] = []
+        for _ in 0..<2 {
+            let word = random.next()
+            for shift in 0..<8 { octets.append(UInt8(truncatingIfNeeded: word >> UInt64(shift * 8))) }
+        }
+        key.clear()
+        WebSocketHandshake.appendBase64(octets, to: key)
+    }
+
+    func takeFieldBlock() -> FieldBlock { spareFieldBlocks.popLast() ?? FieldBlock() }
+
+    func giveBack(_ block: FieldBlock) { if spareFieldBlocks.count < 16 { spareFieldBlocks.append(block) } }
+
+    /// With a place in the loop, which it keeps.
+    func takeClientStream() -> HTTP2ClientStream {
+        if let stream = spareClientStreams.popLast() { return stream }
+        let stream = HTTP2ClientStream(worker: self)
+        try? loop.add(stream)
+        return stream
+    }
+
+    func giveBack(_ stream: HTTP2ClientStream) {
+        if spareClientStreams.count < Self.mostSpareStreams {
+            spareClientStreams.append(stream)
+        } else {
+            loop.remove(stream)
+        }
     }
 
     // MARK: Exchanges

@@ -52,6 +52,17 @@ package enum SystemCalls {
         }
     }
 
+    /// Reads without taking anything.
+    package static func peek(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+        while true {
+            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_PEEK))
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .end }
+            let number = errno
+            if number != EINTR { return number == EAGAIN ? .wouldBlock : .failed(number) }
+        }
+    }
+
     @inline(never)
     package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> IOResult {
         while true {

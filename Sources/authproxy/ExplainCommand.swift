@@ -112,7 +112,7 @@ private struct ExplanationText {
         text += "\nrules\n"
         for rule in explanation.rules {
             if rule.matches && !rule.isBehindTheAction {
-                text += "  \(green("✓")) \(rule.name)\n"
+                text += "  \(green("✓")) \(rule.name)\(rule.evidence.map { "  " + dim($0) } ?? "")\n"
             } else if rule.matches {
                 text += "  \(dim("-")) \(rule.name)  \(dim("an earlier rule has taken the request"))\n"
             } else {

@@ -64,8 +64,8 @@ extension ConfigurationSchema {
         [
             KeySchema("file", .text(.file), required: true, "The file; reloaded when it changes."),
             KeySchema(
-                "format", .word([Word(name: "url"), Word(name: "hosts"), Word(name: "adblock", later: "the adblock format")]),
-                default: "url", "url: scheme://host/path, host/path or /path with globs; hosts: as /etc/hosts."),
+                "format", .words("url", "hosts", "adblock"), default: "url",
+                "url: scheme://host/path, host/path or /path with globs; hosts: as /etc/hosts; adblock: filters of requests."),
         ])
 
     private static let verbs = [

@@ -119,7 +119,7 @@ enum TextForm: Sendable {
         case .glob: "a path glob such as `/v1/**`"
         case .regex: "a regular expression"
         case .address: "an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`"
-        case .url: "a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`"
+        case .url: "a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`"
         case .range: "an IP address or a range such as `10.0.0.0/8`"
         case .file: "a file's path"
         case .fileName: "a file's name such as `index.html`"
@@ -161,7 +161,7 @@ enum TextForm: Sendable {
         case .headerName: "^([!#$%&'*+.^_`|~0-9A-Za-z-]+|.*\\$\\{(env|file):.*)$"
         case .headerPattern: "^([!#$%&'*+.^_`|~0-9A-Za-z-]+\\*?|.*\\$\\{(env|file):.*)$"
         case .path, .pathPrefix, .glob: "^(/|\\$\\{)"
-        case .url: "^(http://|unix:|demo$|\\$\\{)"
+        case .url: "^(https?://|unix:|demo$|\\$\\{)"
         default: nil
         }
     }
@@ -224,6 +224,7 @@ enum ObjectName: String, Sendable, CaseIterable {
     case configuration, listener, upstream, upstreamTimeouts, pool, credential, basicCredential, headerCredential
     case rule, match, fieldMatch, urlList, requestEdits, responseEdits, queryEdits, cookieEdits
     case proxy, proxyTimeouts, redirects, block, serve, respond, redirect
+    case listenerTLS, certificate, upstreamTLS
     case limits, timeouts, canonical, admin, log
 
     var schema: ObjectSchema { ConfigurationSchema.object(self) }

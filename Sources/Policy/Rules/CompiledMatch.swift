@@ -29,9 +29,9 @@ final class CompiledMatch {
     let headers: [ValueCondition]
     let query: [ValueCondition]
     let cookies: [ValueCondition]
-    private let lists: [Int]
+    let lists: [Int]
     private let negated: [CompiledMatch]
-    private let urlLists: URLListTable
+    let urlLists: URLListTable
     private let scratch = ByteBuffer(capacity: 64)
 
     init(_ definition: MatchDefinition, _ urlLists: URLListTable) {

@@ -5,12 +5,13 @@ internal import Transport
 /// The client's end of an HTTP/1.1 connection, in the server's role: heads and content in, one exchange at a time.
 ///
 /// ```
-/// idle ─► head ─► content ─► answering ─► idle
+/// (proxyHeader ─►) idle ─► head ─► content ─► answering ─► idle
 ///                    └──────────┴─► tunnel (after 101)   any ─► lingering ─► closed
 /// ```
 /// An idle connection owns no buffer and no exchange.
 final class ClientConnection: Connection {
     enum Phase {
+        case proxyHeader  // of the PROXY protocol, before anything else ─► idle, closed
         case idle  // ─► head, content, answering, lingering
         case head  // part of a head has arrived ─► content, answering, lingering
         case content  // reading the request's content ─► answering, tunnel, lingering, idle
@@ -19,32 +20,53 @@ final class ClientConnection: Connection {
         case lingering  // the last response is sent; what still arrives is thrown away ─► closed
     }
 
-    let facts: ClientFacts
+    private(set) var facts: ClientFacts
     let listener: Int
-    private(set) var phase = Phase.idle
+    private(set) var phase: Phase
+    /// Of a TLS connection: see `ClientConnection+TLS.swift`.
+    var promise = HostPromise.none
     /// Nil while idle, and while the rest of an answered request is being thrown away.
     var exchange: Exchange?
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private var responseFraming = BodyFraming.none
+    private(set) var responseFraming = BodyFraming.none
     /// After this response the connection ends.
     private var closesAfterResponse = false
     private var closesWhenDrained = false
     private var halfClosedByUpstream = false
     private var isProbed = false
     private var isPaused = false
+    /// No request has come yet: what comes may still be another protocol.
+    private var isFresh = true
+    private let takesHTTP2: Bool
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
     private static let lingerTime = 5_000
     private static let readsPerTurn = 16
 
-    init(worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int) {
+    init(
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession?,
+        awaitsProxyHeader: Bool
+    ) {
         self.facts = facts
         self.listener = listener
-        super.init(worker: worker, descriptor: descriptor)
+        self.takesHTTP2 = takesHTTP2
+        phase = awaitsProxyHeader ? .proxyHeader : .idle
+        super.init(worker: worker, descriptor: descriptor, tls: tls)
     }
+
+    /// The PROXY protocol has told whose connection this is.
+    func becomeConnection(of facts: ClientFacts) {
+        self.facts = facts
+        phase = .idle
+    }
+
+    override func handshakeCompleted() { takeHandshake() }
+
+    /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
+    override var toleratesTruncation: Bool { true }
 
     /// Called once, when the connection has its place in the loop.
     func begin() { loop.setDeadline(self, after: worker.timeouts.header) }
@@ -53,7 +75,7 @@ final class ClientConnection: Connection {
 
     private var wantsInput: Bool {
         switch phase {
-        case .idle, .head: !hasUnsentOutput
+        case .idle, .head, .proxyHeader: !hasUnsentOutput
         case .content, .tunnel: exchange?.takesContent ?? true
         case .answering: false
         case .lingering: true
@@ -102,7 +124,8 @@ final class ClientConnection: Connection {
 
     /// False when there is nothing to be had at present.
     private func readOnce() -> Bool {
-        if phase == .content, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
+        if phase == .proxyHeader { return readProxyHeader() }
+        if phase == .content, tls == nil, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
             let upstream = exchange?.spliceConnection, let result = upstream.splice(from: self, atMost: contentLeft)
         {
             return spliced(result)
@@ -120,6 +143,7 @@ final class ClientConnection: Connection {
             clientFinished()
             return false
         case .failed:
+            noteHandshakeFailure()
             abandon()
             return false
         }
@@ -139,7 +163,7 @@ final class ClientConnection: Connection {
                 exchange?.clientSent(buffer.span(ByteRange(position, buffer.count - position)))
                 loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
                 position = buffer.count
-            case .answering:
+            case .answering, .proxyHeader:
                 return position
             case .lingering:
                 return buffer.count
@@ -155,6 +179,7 @@ final class ClientConnection: Connection {
             consumed = try HTTP1.parseRequest(
                 buffer.span(ByteRange(position, buffer.count - position)), limits: worker.limits.head, into: exchange.head)
         } catch {
+            if error == .unsupportedVersion, becomesHTTP2(buffer, from: position) { return buffer.count }
             refuse(Rejection(error))
             return buffer.count
         }
@@ -166,6 +191,7 @@ final class ClientConnection: Connection {
             return nil
         }
         self.exchange = worker.takeExchange()
+        isFresh = false
         switch exchange.head.framing {
         case .none, .length(0), .untilClose:
             phase = .answering
@@ -182,8 +208,25 @@ final class ClientConnection: Connection {
         } else {
             loop.clearDeadline(self)
         }
-        exchange.begin(for: self)
+        exchange.begin(for: .http1(self), facts, listener: listener)
         return position + consumed
+    }
+
+    /// RFC 9113 section 3.3: a client that knows sends the preface of HTTP/2 at once. It reads like a head of a version that is
+    /// not ours, so that only such a head costs the look.
+    private func becomesHTTP2(_ buffer: ByteBuffer, from position: Int) -> Bool {
+        guard takesHTTP2, isFresh, HTTP2Preface.begins(buffer.span(ByteRange(position, buffer.count - position))) else {
+            return false
+        }
+        isFresh = false
+        let successor = HTTP2ClientConnection(worker: worker, facts: facts, listener: listener)
+        // What has been received may be kept in a buffer that goes with this connection.
+        let received = ByteBuffer(capacity: buffer.count - position)
+        received.append(buffer.span(ByteRange(position, buffer.count - position)))
+        handOver(to: successor)
+        successor.begin(received.span)
+        if successor.isOpen { worker.loop.runSoon(successor) }
+        return true
     }
 
     /// A head that can not be read: there is no telling where the next one begins.
@@ -192,7 +235,7 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: self)
+        exchange.refuse(rejection, for: .http1(self), facts, listener: listener)
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
@@ -253,7 +296,7 @@ final class ClientConnection: Connection {
     /// The client sends no more. Between requests that is the end; after a request it may still read the response.
     func clientFinished() {
         switch phase {
-        case .idle: close()
+        case .idle, .proxyHeader: close()
         case .lingering: closesWhenDrained ? isReadable = false : close()
         case .head: abandon()
         case .content: exchange == nil ? close() : abandon()
@@ -275,10 +318,10 @@ final class ClientConnection: Connection {
 
     // MARK: Answering
 
-    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     /// What the client sends is in doubt, so what follows is not read.
     func distrust() { closesAfterResponse = true }
 
+    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     func decideToKeep() -> Bool {
         if closesAfterResponse || worker.isDraining {
             closesAfterResponse = true
@@ -329,13 +372,6 @@ final class ClientConnection: Connection {
         } else if phase == .tunnel {
             loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
-    }
-
-    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
-    func takesKernelContent(more: Bool = false) -> Bool {
-        guard case .length = responseFraming, !hasUnsentOutput else { return false }
-        worker.flushClientOutput(more: more)
-        return isOpen && !hasUnsentOutput
     }
 
     /// Ends the response; `trailers` holds complete field lines.
@@ -436,7 +472,7 @@ final class ClientConnection: Connection {
         case .idle:
             loop.setDeadline(self, after: worker.timeouts.keepalive)
             if input != nil || isReadable { loop.runSoon(self) }
-        case .head, .lingering: break
+        case .head, .lingering, .proxyHeader: break
         }
         exchange?.clientDrained()
     }
@@ -455,7 +491,7 @@ final class ClientConnection: Connection {
     override func deadlinePassed() {
         if hasUnsentOutput { return abandon() }
         switch phase {
-        case .idle, .lingering: close()
+        case .idle, .lingering, .proxyHeader: close()
         case .head: refuse(.requestTimeout)
         case .content:
             guard let exchange else { return close() }
@@ -471,7 +507,7 @@ final class ClientConnection: Connection {
     /// The worker is going away: idle connections at once, others after their response.
     func drain() {
         closesAfterResponse = true
-        guard phase == .idle else { return }
+        guard phase == .idle || phase == .proxyHeader else { return }
         if hasUnsentOutput { closeGracefully() } else { close() }
     }
 

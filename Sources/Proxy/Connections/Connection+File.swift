@@ -48,7 +48,7 @@ extension Connection {
         var budget = Self.bytesPerTurn
         while stretch.position < stretch.end {
             if budget <= 0 {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 return outputMoved()
             }
             let length = Int(min(stretch.end - stretch.position, UInt64(budget)))

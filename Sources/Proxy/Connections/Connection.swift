@@ -1,7 +1,8 @@
 internal import HTTP
 public import Transport
 
-/// A plaintext stream socket on a worker's loop: readiness, unsent output and orderly ends; what client and upstream share.
+/// A stream socket on a worker's loop, plain or with TLS: readiness, unsent output and orderly ends; what client and upstream
+/// share.
 ///
 /// Reading is edge-triggered: `isReadable` stays set until a read says otherwise, so a connection that was paused goes on
 /// without a system call to find out. Output that the kernel does not take is kept in a leased buffer; whoever feeds this
@@ -10,6 +11,8 @@ public class Connection: EventHandler {
     final let worker: Worker
     final let loop: EventLoop
     private(set) final var descriptor: Int32
+    /// What the bytes are wrapped in; nil for a plain connection. See `Connection+TLS.swift`.
+    final var tls: TLSSession?
     final var isReadable = false
     /// The peer has said that it will send no more; there may still be bytes to read.
     final var peerFinished = false
@@ -25,10 +28,11 @@ public class Connection: EventHandler {
     /// Bytes received and not yet consumed: part of a head, or what follows the present message.
     final var input: ByteBuffer?
 
-    init(worker: Worker, descriptor: Int32) {
+    init(worker: Worker, descriptor: Int32, tls: TLSSession? = nil) {
         self.worker = worker
         loop = worker.loop
         self.descriptor = descriptor
+        self.tls = tls
         super.init()
     }
 
@@ -47,6 +51,11 @@ public class Connection: EventHandler {
     func outputMoved() {}
     /// A write failed: the peer takes nothing more. What it has sent may still be read.
     func writeFailed() {}
+    /// The TLS handshake is complete: who the peer is, and which protocol it chose, is known. Nothing that it sent behind it has
+    /// been looked at yet.
+    func handshakeCompleted() {}
+    /// A peer that leaves without close_notify may have been cut off: an error, unless what it sends says where it ends.
+    var toleratesTruncation: Bool { false }
 
     // MARK: Events
 
@@ -84,6 +93,7 @@ public class Connection: EventHandler {
 
     /// Reads once into `buffer`, behind what it holds.
     final func receive(into buffer: ByteBuffer, atMost limit: Int = Worker.receiveSize) -> IOResult {
+        if let tls { return receive(through: tls, into: buffer) }
         var result = IOResult.wouldBlock
         var room = 0
         unsafe buffer.appendUninitialized(minimum: limit) { free in
@@ -135,6 +145,12 @@ public class Connection: EventHandler {
     }
 
     final func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
+        if let tls { return unsafe send(through: tls, bytes) }
+        unsafe transmit(bytes, more: more)
+    }
+
+    /// Sends bytes as they stand: plaintext, or TLS records.
+    @inline(always) final func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
         if pipe != nil || file != nil, unsent == nil { unsent = worker.buffers.lease() }
         if let unsent {
             unsafe unsent.append(bytes)
@@ -169,6 +185,7 @@ public class Connection: EventHandler {
 
     private final func send(_ first: UnsafeRawBufferPointer, then second: UnsafeRawBufferPointer) {
         if first.isEmpty { return unsafe send(second) }
+        if let tls { return unsafe send(through: tls, first, then: second) }
         guard !hasUnsentOutput, isWritable else {
             unsafe send(first)
             if descriptor >= 0 { unsafe send(second) }
@@ -289,14 +306,39 @@ public class Connection: EventHandler {
         worker.buffers.giveBack(buffer)
     }
 
+    // MARK: Another protocol
+
+    /// Gives the descriptor and its place in the loop to a connection that has none yet and that speaks another protocol. What
+    /// was received goes with them where it is kept.
+    final func handOver(to other: Connection) {
+        precondition(other.descriptor < 0 && !hasUnsentOutput, "only a connection at rest is handed over")
+        other.descriptor = descriptor
+        other.isReadable = isReadable
+        other.isWritable = isWritable
+        other.peerFinished = peerFinished
+        other.isBroken = isBroken
+        descriptor = -1
+        dropInput()
+        worker.loop.replace(self, with: other)
+    }
+
     // MARK: Ends
 
     /// Says that no more is sent, keeps reading.
-    final func finishSending() { if descriptor >= 0 { SystemCalls.finishSending(descriptor) } }
+    final func finishSending() {
+        guard descriptor >= 0 else { return }
+        if let tls {
+            sayFarewell(tls)
+            // What the farewell waits for would be cut off.
+            if descriptor < 0 || hasUnsentOutput { return }
+        }
+        SystemCalls.finishSending(descriptor)
+    }
 
     /// Leaves the loop and closes; with `reset` the peer sees at once that what it got is not complete.
     final func closeDescriptor(reset: Bool = false) {
         guard descriptor >= 0 else { return }
+        if let tls { endSession(tls, abruptly: reset) }
         loop.remove(self)
         if reset { SystemCalls.resetOnClose(descriptor) }
         SystemCalls.close(descriptor)

@@ -94,7 +94,7 @@ final class UpstreamLoader {
             nextAddress = 0
         }
         guard let server else { return }
-        if !fresh, let idle = server.takeIdle() {
+        if !fresh, let idle = server.takeIdle(for: exchange) {
             idle.isReused = true
             return use(idle, for: exchange)
         }
@@ -122,14 +122,16 @@ final class UpstreamLoader {
             nextAddress += 1
             guard !worker.isOwnListener(address), let opened = try? Socket.connect(to: address) else { continue }
             let connection = UpstreamConnection(
-                worker: worker, descriptor: opened.descriptor, server: server, isConnected: opened.isConnected)
+                worker: worker, descriptor: opened.descriptor, server: server, isConnected: opened.isConnected,
+                client: server.proxiedClient(of: exchange))
             server.upstream.connectionOpened()
             guard (try? loop.add(connection, descriptor: opened.descriptor)) != nil else {
                 connection.close()
                 return fail(.overloaded)
             }
             worker.metrics.upstreamConnectionOpened()
-            if opened.isConnected { return use(connection, for: exchange) }
+            if opened.isConnected, connection.greet() { return use(connection, for: exchange) }
+            guard connection.isOpen else { return fail(.upstreamTLS) }
             phase = .connecting
             self.connection = connection
             connection.loader = self
@@ -163,6 +165,12 @@ final class UpstreamLoader {
         connection = nil
         phase = .waiting
         acquire(fresh: true)
+    }
+
+    /// The server has not proved who it is, or does not speak TLS as we do: nothing was sent, and nothing is tried instead.
+    func handshakeFailed() {
+        worker.metrics.upstreamConnectFailed()
+        fail(.upstreamTLS)
     }
 
     // MARK: Sending
@@ -451,7 +459,7 @@ final class UpstreamLoader {
         guard phase == .head, !responseHasBegun, let connection, connection.isReused, retriesLeft > 0,
             exchange.current.method.isIdempotent, !contentWasSent
         else {
-            return fail(.upstreamProtocolError)
+            return fail(connection?.refusedCertificate ?? false ? .upstreamTLS : .upstreamProtocolError)
         }
         retriesLeft -= 1
         worker.metrics.upstreamRetried()

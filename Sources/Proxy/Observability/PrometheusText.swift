@@ -34,6 +34,7 @@ package struct PrometheusText {
         text.writeRequests(metrics, labels)
         text.writeConnections(metrics, labels)
         text.writeOutcomes(metrics, labels)
+        text.writeAbuse(metrics)
         text.writeProcess(metrics, process)
         return text.out
     }
@@ -76,6 +77,13 @@ package struct PrometheusText {
         sample("authproxy_client_bytes_total", ["direction": "sent"], metrics.bytesSent)
     }
 
+    private func writeHandshakes(_ name: StaticString, _ help: StaticString, _ handshakes: Handshakes) {
+        family(name, "counter", help)
+        sample(name, ["result": "full"], handshakes.full)
+        sample(name, ["result": "resumed"], handshakes.resumed)
+        sample(name, ["result": "failed"], handshakes.failed)
+    }
+
     private func writeConnections(_ metrics: MetricsSnapshot, _ labels: MetricLabels) {
         gauge("authproxy_client_connections", "Client connections that are open.", metrics.clientConnectionsOpen)
         counter(
@@ -84,6 +92,8 @@ package struct PrometheusText {
         counter(
             "authproxy_client_connections_shed_total", "Client connections turned away at the limit.",
             metrics.clientConnectionsShed)
+        writeHandshakes("authproxy_client_handshakes_total", "TLS handshakes with clients.", metrics.clientHandshakes)
+        writeHandshakes("authproxy_upstream_handshakes_total", "TLS handshakes with upstreams.", metrics.upstreamHandshakes)
         gauge("authproxy_tunnels", "Upgraded connections that are open.", metrics.tunnelsOpen)
         counter("authproxy_tunnels_opened_total", "Connections that were upgraded.", metrics.tunnelsOpened)
 
@@ -140,6 +150,15 @@ package struct PrometheusText {
         for result in RedirectResult.allCases {
             sample(
                 "authproxy_redirects_followed_total", ["result": "\(result.name)"], metrics.redirects[result.rawValue])
+        }
+    }
+
+    private func writeAbuse(_ metrics: MetricsSnapshot) {
+        family(
+            "authproxy_http2_abuse_total", "counter",
+            "Connections of HTTP/2 that were ended since their peer did too much of what serves nobody, by kind.")
+        for abuse in HTTP2Abuse.allCases {
+            sample("authproxy_http2_abuse_total", ["kind": "\(abuse.name)"], metrics.http2Abuse[abuse.rawValue])
         }
     }
 

@@ -17,11 +17,14 @@ final class Upstream {
     private var turn = 0
     private var waiting: [UpstreamLoader] = []
     private let worker: Worker
+    /// Nil where no server has an `https` URL.
+    private(set) var tls: TLSClientContext?
     /// Set when a newer configuration has taken over: nothing is pooled any more.
     private(set) var isRetired = false
 
-    init(_ definition: UpstreamDefinition, index: Int, worker: Worker, workers: Int) {
+    init(_ definition: UpstreamDefinition, index: Int, worker: Worker, workers: Int, tls: TLSClientContext?) {
         self.definition = definition
+        self.tls = tls
         self.index = index
         self.worker = worker
         nameText.append(text: definition.name)
@@ -31,6 +34,16 @@ final class Upstream {
         limit = max(1, (definition.pool.maximumConnections + workers - 1) / workers)
         for server in definition.servers {
             servers.append(UpstreamServer(server, upstream: self, worker: worker))
+        }
+    }
+
+    /// The certificates have changed: pooled connections were made with those before.
+    func adopt(_ fresh: TLSClientContext?) {
+        guard tls != nil else { return }
+        tls = fresh
+        for server in servers {
+            server.resumption.forget()
+            server.closeIdle()
         }
     }
 
@@ -135,7 +148,10 @@ final class UpstreamServer {
     /// SAFETY: an upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only
     /// while the snapshot that owns it is held by its exchange.
     unowned(unsafe) let upstream: Upstream
-    private let worker: Worker
+    let worker: Worker
+    /// The latest TLS session with this server.
+    let resumption = TLSResumption()
+    var logsHandshakesAgainAt: Int64 = 0
     /// Of a unix socket the host is `localhost`.
     let destination: Destination
     /// `preserve_host: auto` keeps the client's Host but for https to a name, where the certificate and Host are to agree.
@@ -218,6 +234,15 @@ final class UpstreamServer {
 
     func takeIdle() -> UpstreamConnection? {
         while let connection = idle.popLast() {
+            if connection.isOpen && connection.isQuiet { return connection }
+            connection.close()
+        }
+        return nil
+    }
+
+    func takeIdle(where isFit: (UpstreamConnection) -> Bool) -> UpstreamConnection? {
+        while let index = idle.lastIndex(where: isFit) {
+            let connection = idle.remove(at: index)
             if connection.isOpen && connection.isQuiet { return connection }
             connection.close()
         }
