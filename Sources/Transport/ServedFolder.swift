@@ -96,7 +96,7 @@ package final class ServedFolder {
             let isLast = name[index] == 0
             name[index] = 0
             let next =
-                start == index
+                isNowhere(start..<index)
                 ? -ENOENT
                 : unsafe name.withUnsafeBytes { bytes in
                     unsafe FileCalls.openComponent(
@@ -108,6 +108,12 @@ package final class ServedFolder {
             start = index + 1
         }
         return -ENOENT
+    }
+
+    /// An empty name, or one that leads up: there is no kernel here that would stop it.
+    private func isNowhere(_ part: Range<Int>) -> Bool {
+        if part.count > 2 { return false }
+        return !part.contains { name[$0] != UInt8(ascii: ".") } && (part.count != 1 || name.count != 2)
     }
 
     private func checkRoot(_ now: Int64) {
@@ -122,10 +128,12 @@ package final class ServedFolder {
 
     // MARK: Any letter case
 
-    /// The name in `folder`, a relative path, that is `name` but for the case of ASCII letters; nil when there is none. A folder
+    /// The name in `folder`, a relative path with or without a slash at its end, that is `name` but for the case of ASCII letters; nil when there is none. A folder
     /// is listed when it is first asked for, and again when it has changed.
     package func name(like name: Span<UInt8>, in folder: Span<UInt8>, now: Int64) -> [UInt8]? {
-        guard case .opened(let descriptor, let identity) = open(folder, now: now) else { return nil }
+        let endsInSlash = !folder.isEmpty && folder[folder.count - 1] == UInt8(ascii: "/")
+        let path = folder.extracting(0..<folder.count - (endsInSlash ? 1 : 0))
+        guard case .opened(let descriptor, let identity) = open(path, now: now) else { return nil }
         guard identity.isFolder else {
             SystemCalls.close(descriptor)
             return nil

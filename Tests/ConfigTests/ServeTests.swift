@@ -76,8 +76,8 @@ import Testing
         #expect(messages(rules).isEmpty)
         #expect(
             messages(rules.replacingFirst(", fallthrough: true", with: "")) == [
-                "config.yaml:6:5: warning: rules[1]: never reached: the rule `rule-1` above takes every request",
                 "config.yaml:5:17: warning: rules[0].credential: not sent: the rule's action is `serve`, which sends nothing to an upstream",
+                "config.yaml:6:5: warning: rules[1]: never reached: the rule `rule-1` above takes every request",
             ])
     }
 
@@ -101,11 +101,11 @@ import Testing
         ),
         (
             "{dir: /tmp, index: a/b}",
-            "1:27: error: serve.index: expected a file's name such as `index.html`, or a list of them, found `a/b` (the name alone, such as `index.html`)"
+            "1:27: error: serve.index: expected a file's name such as `index.html`, found `a/b` (the name alone, such as `index.html`)"
         ),
         ("{dir: /tmp, cors: maybe}", "1:26: error: serve.cors: expected `auto`, `all` or `none`, found `maybe`"),
         ("{dir: /tmp, spa_fallback: yes}", "1:34: error: serve.spa_fallback: expected `true` or `false`, found `yes` (write `true`)"),
-        ("{dir: /tmp, fallthru: true}", "1:20: error: serve.fallthru: unknown key `fallthru` (did you mean `fallthrough`?)"),
+        ("{dir: /tmp, falthrough: true}", "1:20: error: serve.falthrough: unknown key `falthrough` (did you mean `fallthrough`?)"),
         (
             "{dir: /tmp, cache_control: \"{client.ip}\"}",
             "1:35: error: serve.cache_control: no variable may stand here"

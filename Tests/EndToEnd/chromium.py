@@ -46,7 +46,8 @@ class Browser:
                 return message["result"]
 
     def script(self, source):
-        result = self.call("Runtime.evaluate", expression=source, returnByValue=True, awaitPromise=True)
+        """What the source gives, as if a person had asked for it by a gesture."""
+        result = self.call("Runtime.evaluate", expression=source, returnByValue=True, awaitPromise=True, userGesture=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 

@@ -4,14 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from certificates import Certificates
 from harness import MIB, eventually, reply
 
+PLAIN = "listen: 127.0.0.1:@LISTEN@"
+SECURE = """
+listeners:
+  - address: 127.0.0.1:@LISTEN@
+    tls:
+      certificates: [{cert: @CERTS@/server.pem, key: @CERTS@/server.key}]
+"""
 RULES = """
-listen: 127.0.0.1:@LISTEN@
 upstream: http://127.0.0.1:@ORIGIN@
 rules:
   - name: bundle
-    match: {extension: [js, css, png, ttf, woff2, wav, webm]}
+    match: {extension: [js, mjs, css, png, ttf, woff2, wav, webm]}
     serve: {dir: @FILES@, flat: true, ignore_case: true, fallthrough: true}
   - name: site
     proxy: {upstream: default}
@@ -53,16 +60,24 @@ class Site:
         return [path for _, path, _, _ in self.seen]
 
 
-@pytest.fixture
-def site(proxy, origin, browser, tmp_path):
-    """start(pages, files) serves both through the proxy and gives (site, its URL); the console has to stay empty."""
-    def start(pages, files, rules=RULES):
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(params=["http", "https"])
+def site(request, proxy, origin, browser, certificates, tmp_path):
+    """start(pages, files) serves both through the proxy and gives the site; the console has to stay empty."""
+    browser.call("Security.setIgnoreCertificateErrors", ignore=True)  # nobody knows the authority
+
+    def start(pages, files):
         for name, content in files.items():
             (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
         one = Site(pages)
-        running = proxy(rules, ORIGIN=origin(one).port, FILES=tmp_path, env={"TOKEN": "t0ken"})
+        listener = PLAIN if request.param == "http" else SECURE
+        running = proxy(listener + RULES, ORIGIN=origin(one).port, FILES=tmp_path, CERTS=certificates.folder, env={"TOKEN": "t0ken"})
         browser.console.clear()
-        one.proxy, one.url = running, "http://127.0.0.1:%d" % running.port
+        one.proxy, one.url = running, "%s://127.0.0.1:%d" % (request.param, running.port)
         return one
 
     yield start
@@ -95,7 +110,7 @@ FONTS = """<!doctype html><meta charset=utf-8><link rel=icon href=data:,><style>
 @font-face { font-family: One; src: url(https://fonts.example/none.ttf), url(/fonts/ONE.Ttf) }
 @font-face { font-family: Two; src: url(/deep/er/two.WOFF2) format("woff2") }
 span { font: 40px monospace } #one { font-family: One, monospace } #two { font-family: Two, monospace }</style>
-<span id=plain>iiiiiiiiWWWW</span><br><span id=one>iiiiiiiiWWWW</span><br><span id=two>iiiiiiiiWWWW</span>"""
+<span id=plain>iiiiiiiiiiii</span><br><span id=one>iiiiiiiiiiii</span><br><span id=two>iiiiiiiiiiii</span>"""
 
 
 def test_fonts_of_any_letter_case_are_replaced_by_local_ones_and_render(site, browser, tmp_path):
@@ -180,6 +195,6 @@ def test_forms_uploads_and_redirects_of_the_page_are_unharmed(site, browser):
     sent = browser.script("fetch('/upload.css', {method: 'POST', body: new Uint8Array(%d)}).then(answer => answer.text())" % (2 * MIB))
     assert sent == str(2 * MIB)
     browser.script("form.submit()")
-    eventually(lambda: browser.text == "done")
+    eventually(lambda: browser.script("document.body && document.body.innerText") == "done")
     posted = [(path, body) for method, path, authorization, body in one.seen if method == "POST" and authorization == "Bearer t0ken"]
     assert posted == [("/upload.css", bytes(2 * MIB)), ("/submit.js", b"who=me")]

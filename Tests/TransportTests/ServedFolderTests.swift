@@ -45,7 +45,7 @@ import Testing
         #expect(open(served, "") == "folder")
         for path in [
             "outside", "absolute", "up/secret", "../secret", "sub/../../secret", "fifo", "missing", "a/b", "/etc/passwd",
-            String(repeating: "x", count: 5000), "sub/../../root/a",
+            String(repeating: "x", count: 5000), "sub/../../root/a", "..",
         ] {
             #expect(open(served, path) == nil, "\(path)")
         }
@@ -98,18 +98,20 @@ import Testing
         }
     }
 
-    @Test func namesAreFoundInAnyLetterCase() throws {
+    @Test(arguments: [false, true])
+    func namesAreFoundInAnyLetterCase(walks: Bool) throws {
         let folder = try tree()
         folder.write("root/README.txt", "one")
         folder.write("root/Readme.TXT", "two")
         folder.write("root/sub/ÄB", "umlaut")
-        let served = ServedFolder(folder.path + "/root")
+        let served = ServedFolder(folder.path + "/root", walksComponents: walks)
         func name(_ like: String, in path: String = "") -> String? {
             served.name(like: Array(like.utf8).span, in: Array(path.utf8).span, now: 0).map { String(decoding: $0, as: UTF8.self) }
         }
         #expect(name("readme.txt") == "README.txt")
         #expect(name("SUB") == "sub")
         #expect(name("Äb", in: "sub") == "ÄB")
+        #expect(name("Äb", in: "sub/") == "ÄB")
         #expect(name("äb", in: "sub") == nil)
         #expect(name("readme.tx") == nil)
         #expect(name("readme.txt2") == nil)
