@@ -50,11 +50,14 @@ package final class PageInsertions {
     let insertions: [Insertion]
     /// Of what is inserted, so that a page with something else is another representation.
     package let digest: UInt64
+    /// What all of it together needs policies to allow.
+    package let demands: [PolicyDemand]
 
     package init(_ definitions: [InsertionDefinition], mode: PolicyMode) {
         self.mode = mode
         let ordered = InsertionPoint.allCases.flatMap { point in definitions.filter { $0.point == point } }
         insertions = ordered.map { Insertion($0, mode) }
+        demands = insertions.flatMap(\.demands)
         var digest: UInt64 = mode == .nonce ? 0xcbf2_9ce4_8422_2325 : 0x8422_2325_cbf2_9ce4
         for insertion in insertions {
             digest = (digest ^ UInt64(insertion.point.rawValue)) &* 0x0000_0100_0000_01b3

@@ -7,6 +7,8 @@ package import HTTP
 package final class PageEditor {
     private let insertions: PageInsertions
     private let nonce: [UInt8]
+    /// There is a policy for which what is inserted carries the nonce.
+    private var carriesNonce: Bool
     private var charset: PageCharset
     /// Neither Content-Type nor a mark said what it is: the page itself may, within its first bytes.
     private var isCharsetOpen: Bool
@@ -38,12 +40,14 @@ package final class PageEditor {
     package private(set) var isPassing = false
 
     /// `contentType` is the value of the field; `nonce` is empty where policies are left as they are. `policies` are those of the
-    /// page's head, each with whether it was given the nonce.
+    /// page's head, each with whether it was given the nonce; `hasPolicy`: the head has one, be it for reports only.
     package init(
-        _ insertions: PageInsertions, contentType: Span<UInt8>, nonce: [UInt8], policies: [(policy: SecurityPolicy, hasNonce: Bool)]
+        _ insertions: PageInsertions, contentType: Span<UInt8>, nonce: [UInt8], hasPolicy: Bool,
+        policies: [(policy: SecurityPolicy, hasNonce: Bool)]
     ) {
         self.insertions = insertions
         self.nonce = nonce
+        carriesNonce = hasPolicy && !nonce.isEmpty
         self.policies = policies
         let named = PageCharset(contentType: contentType)
         charset = named ?? .other
@@ -214,7 +218,7 @@ package final class PageEditor {
         for piece in pieces {
             switch piece {
             case .text(let bytes): charset.append(bytes, to: out)
-            case .nonce: if !nonce.isEmpty { charset.append(Array(" nonce=\"".utf8) + nonce + [Octet.quote], to: out) }
+            case .nonce: if carriesNonce { charset.append(Array(" nonce=\"".utf8) + nonce + [Octet.quote], to: out) }
             }
         }
     }
@@ -273,6 +277,7 @@ package final class PageEditor {
         let demands = insertions.insertions.filter { remaining.contains(PageStructure.Points($0.point)) }.flatMap(\.demands)
         let places = nonce.isEmpty ? [] : policy.noncePlaces(for: demands)
         policies.append((policy, !nonce.isEmpty))
+        carriesNonce = !nonce.isEmpty
         var written = 0
         for place in places where place > 0 {
             let end = ends[place - 1] * charset.width

@@ -99,7 +99,9 @@ package struct SecurityPolicy {
     package func noncePlaces(for demands: [PolicyDemand]) -> [Int] {
         var places: Set<Int> = []
         if let script, demands.contains(where: \.isScript), !script.allowsAllInline(isScript: true) { places.insert(script.end) }
-        if let style, demands.contains(where: { !$0.isScript }), !style.allowsAllInline(isScript: false) { places.insert(style.end) }
+        if let style, demands.contains(where: { !$0.isScript }), !style.allowsAllInline(isScript: false) {
+            places.insert(style.end)
+        }
         return places.sorted()
     }
 

@@ -77,7 +77,9 @@ enum TagAttributes {
     ]
 
     private static func reference(_ text: ArraySlice<UInt8>) -> (byte: UInt8, end: Int)? {
-        if let found = named.first(where: { text.starts(with: $0.name) }) { return (found.byte, text.startIndex + found.name.count) }
+        if let found = named.first(where: { text.starts(with: $0.name) }) {
+            return (found.byte, text.startIndex + found.name.count)
+        }
         var rest = text.dropFirst()
         guard rest.first == UInt8(ascii: "#") else { return nil }
         rest = rest.dropFirst()
@@ -88,7 +90,8 @@ enum TagAttributes {
         }
         let digits = rest.prefix { Character(UnicodeScalar($0)).isHexDigit && (radix == 16 || $0 &- 0x30 < 10) }
         guard let number = Int(String(decoding: digits, as: UTF8.self), radix: radix) else { return nil }
-        let end = digits.endIndex < text.endIndex && text[digits.endIndex] == UInt8(ascii: ";") ? digits.endIndex + 1 : digits.endIndex
+        let end =
+            digits.endIndex < text.endIndex && text[digits.endIndex] == UInt8(ascii: ";") ? digits.endIndex + 1 : digits.endIndex
         // Outside of ASCII, nothing that a policy is taken apart by.
         return (number < 0x80 && number > 0 ? UInt8(truncatingIfNeeded: number) : 0x80, end)
     }

@@ -70,6 +70,8 @@ final class Worker {
     let empty = ByteBuffer(capacity: 16)
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
+    private(set) lazy var pageBuffers = PageBuffers()
+    private(set) lazy var codings = CodingPool()
     let pipes: PipePool
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024

@@ -29,7 +29,7 @@ enum EditedPages {
         let insertions = PageInsertions(definitions, mode: mode)
         let type = Array(contentType.utf8)
         let editor = PageEditor(
-            insertions, contentType: type.span, nonce: Array(nonce.utf8),
+            insertions, contentType: type.span, nonce: Array(nonce.utf8), hasPolicy: !policies.isEmpty,
             policies: policies.map { (SecurityPolicy(Array($0.utf8)), !nonce.isEmpty) })
         let out = ByteBuffer()
         var start = 0
@@ -60,7 +60,8 @@ enum EditedPages {
         "[HS][HE][BS]<p>x</p>[BE]", "[HS][HE][BS]plain[BE]", "[HS]<title>t</title>[HE][BS]<p>x[BE]", "[HS][HE]<body>[BS]x[BE]",
         "<html>[HS]<link rel=x>[HE]<body>[BS]x[BE]</html>", "<head>[HS]<base>[HE][BS]x[BE]", "<head>[HS][HE]</head>[BS]x[BE]",
         "[HS]<title>x</title>[HE]</head>[BS]<div>y</div>[BE]</html>", "<html><head>[HS][HE]</head>[BS][BE]</body></html>",
-        "  \n<!-- c -->[HS][HE][BS]a < b[BE]", "[HS][HE][BS]<3[BE]", "[HS][HE][BS][BE]<", "[HS][HE][BS]x[BE]<", "<html>[HS][HE][BS]x</p>y[BE]</html>z",
+        "  \n<!-- c -->[HS][HE][BS]a < b[BE]", "[HS][HE][BS]<3[BE]", "[HS][HE][BS][BE]<", "[HS][HE][BS]x[BE]<",
+        "<html>[HS][HE][BS]x</p>y[BE]</html>z",
         "<head>[HS]<meta name=a>[HE]<body>[BS]<head>x</head>[BE]</body>", "[HS][HE][BS]</br>[BE]",
         "[HS]<style>p{}</style>[HE]<body>[BS]x[BE]", "<head>[HS]<noscript><body></noscript>[HE]<body>[BS]x[BE]",
         // What only looks like markup.

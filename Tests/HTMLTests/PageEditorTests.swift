@@ -43,7 +43,7 @@ struct PageEditorTests {
     @Test func aPageOfAnyLengthIsHeldByNothing() {
         let insertions = PageInsertions(EditedPages.markers, mode: .leave)
         let type = Array("text/html".utf8)
-        let editor = PageEditor(insertions, contentType: type.span, nonce: [], policies: [])
+        let editor = PageEditor(insertions, contentType: type.span, nonce: [], hasPolicy: false, policies: [])
         let slice = Array(String(repeating: "<p title='x'>text</p>", count: 3000).utf8)
         let out = ByteBuffer()
         for _ in 0..<20 {
@@ -53,7 +53,7 @@ struct PageEditorTests {
         }
         // Nor is a tag that never ends, or a meta element that does not.
         for start in ["<", "<meta content='"] {
-            let editor = PageEditor(insertions, contentType: type.span, nonce: [], policies: [])
+            let editor = PageEditor(insertions, contentType: type.span, nonce: [], hasPolicy: false, policies: [])
             let head = Array(start.utf8)
             out.clear()
             editor.append(head.span, to: out)
@@ -70,12 +70,15 @@ struct PageEditorTests {
 
     // MARK: Charsets
 
-    private static let accents = [EditedPages.definition(.bodyEnd, .html(Array("<p title=é>é😀<!--é--><script>'é😀'</script><style>é".utf8)))]
+    private static let accents = [
+        EditedPages.definition(.bodyEnd, .html(Array("<p title=é>é😀<!--é--><script>'é😀'</script><style>é".utf8)))
+    ]
 
     @Test(arguments: ["iso-8859-1", "windows-1252", "shift_jis", "gbk", "x-unknown"])
     func whatIsInsertedIsASCIIWhereTheCharsetIsNotUnicodes(label: String) {
         let edited = EditedPages.edit(
-            Array("<body>".utf8) + [0xe9, 0x8f] + Array("</body>".utf8), Self.accents, contentType: "text/html;charset=\"\(label)\"")
+            Array("<body>".utf8) + [0xe9, 0x8f] + Array("</body>".utf8), Self.accents, contentType: "text/html;charset=\"\(label)\""
+        )
         let inserted = #"<p title=&#xe9;>&#xe9;&#x1f600;<!--?--><script>'\u00e9\ud83d\ude00'</script><style>\0000e9"#
         #expect(edited == Array("<body>".utf8) + [0xe9, 0x8f] + Array((inserted + "</body>").utf8))
     }
@@ -104,7 +107,8 @@ struct PageEditorTests {
             return String(decoding: whole, as: UTF8.self)
         }
         for (before, after) in [
-            ("<head>\n<meta charset=utf-8>", "<title>x</title>"), ("<meta http-equiv=content-type content='text/html; charset=x'>", ""),
+            ("<head>\n<meta charset=utf-8>", "<title>x</title>"),
+            ("<meta http-equiv=content-type content='text/html; charset=x'>", ""),
         ] {
             #expect(edit(before + after, "text/html") == before + style + after)
         }

@@ -42,7 +42,8 @@ struct SecurityPolicyTests {
         ("script-src 'unsafe-inline' 'nonce-a'", .inlineScript, false), ("img-src a", .inlineScript, true),
         ("default-src 'none'", .inlineStyle, false), ("script-src 'self'", .script(url: "/a.js"), true),
         ("script-src 'self' 'strict-dynamic'", .script(url: "/a.js"), false), ("script-src a.test", .script(url: "/a.js"), false),
-        ("script-src a.test", .script(url: "https://a.test/x.js"), true), ("style-src https:", .style(url: "https://b.test/"), true),
+        ("script-src a.test", .script(url: "https://a.test/x.js"), true),
+        ("style-src https:", .style(url: "https://b.test/"), true),
         ("style-src https:", .style(url: "http://b.test/"), false), ("sandbox; script-src *", .script(url: "/a.js"), false),
         ("sandbox allow-scripts", .inlineScript, true),
     ])
@@ -50,7 +51,8 @@ struct SecurityPolicyTests {
         #expect(SecurityPolicy(Array(policy.utf8)).allows(demand, hasNonce: false) == isAllowed)
     }
 
-    private static func page(_ page: String, _ definitions: [InsertionDefinition], nonce: String, policies: [String] = []) -> String {
+    private static func page(_ page: String, _ definitions: [InsertionDefinition], nonce: String, policies: [String] = []) -> String
+    {
         func edit(_ slices: [Int]) -> String {
             String(
                 decoding: EditedPages.edit(
@@ -71,21 +73,26 @@ struct SecurityPolicyTests {
                 + "<script nonce=\"N\">1</script>")
         #expect(
             Self.page(
-                "<meta content='script-src &#39;self&#39;; style-src b' http-equiv=content-security-policy>x", [Self.script, Self.style],
+                "<meta content='script-src &#39;self&#39;; style-src b' http-equiv=content-security-policy>x",
+                [Self.script, Self.style],
                 nonce: "N")
                 == "<meta content='script-src &#39;self&#39; &#39;nonce-N&#39;; style-src b &#39;nonce-N&#39;' "
                 + "http-equiv=content-security-policy>x<script nonce=\"N\">1</script><style nonce=\"N\">p{}</style>")
         #expect(
             Self.page("<meta http-equiv=content-security-policy content=default-src>x", [Self.script], nonce: "N")
-                == "<meta http-equiv=content-security-policy content=default-src&#32;&#39;nonce-N&#39;>x<script nonce=\"N\">1</script>")
+                == "<meta http-equiv=content-security-policy content=default-src&#32;&#39;nonce-N&#39;>x<script nonce=\"N\">1</script>"
+        )
         // In a body such an element is no policy.
         let body = "<body><meta http-equiv=content-security-policy content=default-src></body>"
-        #expect(Self.page(body, [Self.script], nonce: "N").hasPrefix("<body><meta http-equiv=content-security-policy content=default-src>"))
+        #expect(
+            Self.page(body, [Self.script], nonce: "N").hasPrefix(
+                "<body><meta http-equiv=content-security-policy content=default-src>"))
     }
 
     @Test func leftPoliciesOfMetaElementsAreObeyed() {
         let page = "<head><meta http-equiv=Content-Security-Policy content=\"script-src 'self'\"></head><body>x</body>"
-        #expect(Self.page(page, [Self.script, Self.style], nonce: "") == page.replacing("</body>", with: "<style>p{}</style></body>"))
+        #expect(
+            Self.page(page, [Self.script, Self.style], nonce: "") == page.replacing("</body>", with: "<style>p{}</style></body>"))
         #expect(Self.page("<body>x</body>", [Self.script], nonce: "", policies: ["script-src 'self'"]) == "<body>x</body>")
         // One that comes later has no say.
         let early = EditedPages.definition(.headStart, .javascript(Array("1".utf8)))
@@ -94,7 +101,8 @@ struct SecurityPolicyTests {
 
     @Test func snippetsCarryTheNonceInEveryTagThatNeedsIt() {
         let html = EditedPages.definition(
-            .bodyEnd, .html(Array("<p title='<script>'><script async>x</script><style>y</style><LINK rel=stylesheet href=/z.css>".utf8)))
+            .bodyEnd,
+            .html(Array("<p title='<script>'><script async>x</script><style>y</style><LINK rel=stylesheet href=/z.css>".utf8)))
         #expect(
             Self.page("<body>", [html], nonce: "N", policies: ["default-src 'self'"])
                 == "<body><p title='<script>'><script nonce=\"N\" async>x</script><style nonce=\"N\">y</style>"

@@ -24,6 +24,8 @@ package enum ConfigurationSchema {
         case .block: block
         case .respond: respond
         case .redirect: redirect
+        case .html: html
+        case .insertion: insertion
         case .limits: limits
         case .timeouts: timeouts
         case .canonical: canonical

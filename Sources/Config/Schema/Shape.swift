@@ -221,7 +221,7 @@ struct ObjectSchema: Sendable {
 enum ObjectName: String, Sendable, CaseIterable {
     case configuration, listener, upstream, upstreamTimeouts, pool, credential, basicCredential, headerCredential
     case rule, match, fieldMatch, urlList, requestEdits, responseEdits, queryEdits, cookieEdits
-    case proxy, proxyTimeouts, redirects, block, respond, redirect
+    case proxy, proxyTimeouts, redirects, block, respond, redirect, html, insertion
     case limits, timeouts, canonical, admin, log
 
     var schema: ObjectSchema { ConfigurationSchema.object(self) }

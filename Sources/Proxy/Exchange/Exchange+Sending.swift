@@ -16,7 +16,8 @@ extension Exchange {
             expectsContinue: head.expectsContinue && redirects.hops == 0 && !contentIsComplete,
             isFirstSend: redirects.hops == 0,
             paths: redirects.hops == 0 ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
-            preservesHost: redirects.hops > 0 || preservesHost(proxy, server), tellsClient: !redirects.isAway)
+            preservesHost: redirects.hops > 0 || preservesHost(proxy, server), tellsClient: !redirects.isAway,
+            page: plan.page == nil ? nil : pageRequest)
         try RequestWriter.write(
             current, plan: plan, context: context, instance: worker.instance.span, forwarded: worker.forwarded,
             hops: redirects.hops > 0 ? redirects.chain.cookies : nil, parameters, to: out)
@@ -76,7 +77,9 @@ extension Exchange {
 
     // MARK: The response's head
 
-    func writeResponseHead(_ head: ResponseHead, framing: BodyFraming, keeps: Bool, to out: ByteBuffer) throws(Rejection) {
+    func writeResponseHead(
+        _ head: ResponseHead, framing: BodyFraming, keeps: Bool, _ page: PageResponse?, to out: ByteBuffer
+    ) throws(Rejection) {
         let isProxied = plan?.proxy != nil || redirects.hops > 0
         var mapping: OriginMapping?
         if isProxied, rewritesLocations, loader.asksOrigin, namesURLs(head) {
@@ -86,11 +89,14 @@ extension Exchange {
             mapping = redirects.mapping
         }
         let injected = isProxied && (plan?.injectsAuthorization ?? false)
-        let change = CacheStoragePolicy.change(plan?.cacheStorage ?? .auto, isAuthorised: injected, response: head)
+        var change = CacheStoragePolicy.change(plan?.cacheStorage ?? .auto, isAuthorised: injected, response: head)
+        if let page, page.isPersonal, change == .none {
+            change = CacheStoragePolicy.changeForPersonal(plan?.cacheStorage ?? .auto, response: head)
+        }
         let parameters = ResponseWriter.Parameters(
             framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
             tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: self.head.takesTrailers)
+            passesTrailers: self.head.takesTrailers && page == nil, page: page)
         let lines = redirects.pendingCookies
         try worker.responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,
