@@ -7,6 +7,7 @@ let package = Package(
     products: [.executable(name: "authproxy", targets: ["authproxy"])],
     targets: [
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlienc", providers: [.apt(["libbrotli-dev"])]),
@@ -16,10 +17,10 @@ let package = Package(
         .target(name: "HTTP"),
         .target(name: "Codings", dependencies: ["HTTP", "CZlib", "CBrotli", "CZstd"]),
         .target(name: "HTML", dependencies: ["HTTP"]),
-        .target(name: "Transport", dependencies: ["CLinux"]),
+        .target(name: "Transport", dependencies: ["CLinux", "COpenSSL"]),
         .target(name: "Policy", dependencies: ["HTTP", "HTML", "CRE2"]),
         .target(name: "Proxy", dependencies: ["HTTP", "HTML", "Codings", "Policy", "Transport", "CLinux"]),
-        .target(name: "Config", dependencies: ["HTTP", "HTML", "Policy", "Proxy", "CYAML"]),
+        .target(name: "Config", dependencies: ["HTTP", "HTML", "Policy", "Transport", "Proxy", "CYAML"]),
         .executableTarget(name: "authproxy", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "Config", "CLinux"]),
 
         .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),

@@ -10,6 +10,9 @@ package final class ClientFacts {
     package let peerIsTrusted: Bool
     /// `127.0.0.1`, `2001:db8::1`; `unix` for a unix socket.
     package let addressText: ByteBuffer
+    /// Of the certificate that the client has shown and that was verified: its subject (RFC 2253), its alternative names.
+    package private(set) var certificateSubject: ByteBuffer?
+    package private(set) var certificateNames: ByteBuffer?
 
     package init(
         peerAddress: IPAddress?, peerPort: UInt16, scheme: Scheme, listenerPort: UInt16, peerIsTrusted: Bool,
@@ -21,6 +24,22 @@ package final class ClientFacts {
         self.listenerPort = listenerPort
         self.peerIsTrusted = peerIsTrusted
         self.addressText = addressText
+    }
+
+    /// Not for the data path.
+    package var addressString: String {
+        let bytes = addressText.span
+        return String(decoding: (0..<bytes.count).map { bytes[$0] }, as: UTF8.self)
+    }
+
+    package func setCertificate(subject: String, alternativeNames: String) {
+        let texts = [subject, alternativeNames].map { text in
+            let buffer = ByteBuffer(capacity: text.utf8.count)
+            buffer.append(text: text)
+            return buffer
+        }
+        certificateSubject = texts[0]
+        certificateNames = alternativeNames.isEmpty ? nil : texts[1]
     }
 }
 

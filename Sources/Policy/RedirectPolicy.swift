@@ -15,18 +15,15 @@ package enum RedirectPolicy {
 
     /// Where a hop away from the upstream's origin can be sent at all; what is out of reach is for the client to follow.
     package struct Reach: Sendable {
-        package var https = true
         /// Hops to private addresses are no step inside.
         package var upstreamIsPrivate = true
 
-        package init(https: Bool = true, upstreamIsPrivate: Bool = true) {
-            self.https = https
+        package init(upstreamIsPrivate: Bool = true) {
             self.upstreamIsPrivate = upstreamIsPrivate
         }
 
         /// Names are judged when they are resolved, address literals here.
         func includes(_ url: ResolvedURL) -> Bool {
-            if url.scheme == .https && !https { return false }
             var host = url.host
             if host.count > 2, host[0] == UInt8(ascii: "[") { host = host.extracting(1..<host.count - 1) }
             guard let address = IPAddress.parse(host) else { return true }

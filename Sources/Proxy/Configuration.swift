@@ -1,5 +1,6 @@
 package import HTTP
 package import Policy
+package import Transport
 
 /// A whole configuration as typed values: what Config reads, and what each worker compiles for itself.
 package struct Configuration: Sendable {
@@ -17,13 +18,15 @@ package struct Configuration: Sendable {
     package var instance: String?  // nil: random per process
     package var admin = AdminDefinition()
     package var log = LogDefinition()
+    /// The text of the system's table of media types; empty when there is none, or when no rule serves files.
+    package var mediaTypes: [UInt8] = []
     /// Not errors, but worth a line in the log and in `check`.
     package var warnings: [String] = []
 
     package init() {}
 }
 
-package struct ListenerDefinition: Sendable, Hashable {
+package struct ListenerDefinition: Sendable {
     package enum Address: Sendable, Hashable {
         case tcp(host: String, port: UInt16)  // host is a literal address; "" is all addresses, both families
         case unix(path: String, mode: UInt32?)
@@ -32,10 +35,16 @@ package struct ListenerDefinition: Sendable, Hashable {
     package var address: Address
     /// As the configuration has it: `127.0.0.1:8080`.
     package var display: String
+    package var tls: ListenerTLS?
+    /// Each connection begins with the PROXY protocol, and comes from a trusted proxy.
+    package var takesProxyProtocol = false
     package init(address: Address, display: String) {
         self.address = address
         self.display = display
     }
+
+    /// What is said of a socket may change over a reload, which the socket survives.
+    package func hasSocket(of other: ListenerDefinition) -> Bool { address == other.address && display == other.display }
 }
 
 package struct UpstreamDefinition: Sendable {
@@ -47,6 +56,9 @@ package struct UpstreamDefinition: Sendable {
     package var pool = PoolLimits()
     /// `upstream: demo`: answered by the built-in demo origin, no servers.
     package var isDemo = false
+    package var tls = UpstreamTLS()
+    /// Each connection tells the server whose it is; nil: none does.
+    package var proxyProtocol: ProxyHeader.Version?
     package init(name: String, servers: [ServerDefinition]) {
         self.name = name
         self.servers = servers

@@ -13,6 +13,8 @@ final class Snapshot {
     let canonical: CompiledCanonicalSettings
     let indexes: MetricIndexes
     let trustedProxies: [AddressRange]
+    let files: FileFinder
+    private(set) var tls: TLSContexts
     private(set) var upstreams: [Upstream] = []
     /// Of rules whose proxy action changes the path, or whose upstream has one, by rule and server.
     private var pathMappings: [PathKey: PathMapping] = [:]
@@ -39,7 +41,8 @@ final class Snapshot {
     /// So many other origins keep their pools; beyond, all are forgotten at once.
     private static let mostHopUpstreams = 256
 
-    init(_ adoption: Adoption) {
+    init(_ adoption: Adoption, tls: TLSContexts = TLSContexts()) {
+        self.tls = tls
         let configuration = adoption.configuration
         self.configuration = configuration
         // What requests read is the worker's own: a reference count that cores share is a cache line that they fight for.
@@ -50,6 +53,7 @@ final class Snapshot {
         canonical = CompiledCanonicalSettings(configuration.canonical)
         rules = RuleSet(
             configuration.rules, credentials: configuration.credentials, secrets: secrets, urlLists: urlLists)
+        files = FileFinder(configuration.rules, systemMediaTypes: configuration.mediaTypes)
         changesPath = configuration.rules.map { rule in
             guard case .proxy(let proxy) = rule.action else { return false }
             return proxy.stripPrefix != nil || proxy.addPrefix != nil
@@ -61,11 +65,17 @@ final class Snapshot {
         }
     }
 
+    /// New connections are made by these; what is open goes on as it began.
+    func adopt(_ contexts: TLSContexts) {
+        tls = contexts
+        for upstream in upstreams { upstream.adopt(contexts.upstream(upstream.index)) }
+    }
+
     func openUpstreams(for worker: Worker, workers: Int) {
         self.worker = worker
         self.workers = workers
         upstreams = configuration.upstreams.enumerated().map { index, definition in
-            Upstream(definition, index: index, worker: worker, workers: workers)
+            Upstream(definition, index: index, worker: worker, workers: workers, tls: tls.upstream(index))
         }
     }
 
@@ -84,7 +94,9 @@ final class Snapshot {
         definition.timeouts = template.definition.timeouts
         definition.pool = template.definition.pool
         guard let worker else { return template }
-        let upstream = Upstream(definition, index: template.index, worker: worker, workers: workers)
+        let upstream = Upstream(
+            definition, index: template.index, worker: worker, workers: workers,
+            tls: server.scheme == .https ? tls.system : nil)
         upstream.add(UpstreamServer(server, upstream: upstream, worker: worker, permits: permits))
         hopUpstreams[key] = upstream
         return upstream

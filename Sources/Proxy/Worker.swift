@@ -7,6 +7,9 @@ enum WorkerMessage: Sendable {
     case adopt(Handover<Snapshot>, [ListeningSocket])
     case secret(SecretID, Secret)
     case urlList(Int, Handover<URLList>)
+    /// Certificates have changed.
+    case tls(Handover<TLSContexts>)
+    case ticketKeys(TicketKeys)
     case resolved(Int, Result<[SocketAddress], ResolutionError>)
     case report(@Sendable (WorkerReport) -> Void)
     /// Accept no more; end each connection when its exchange is over.
@@ -50,6 +53,9 @@ final class Worker {
     let workerLog: WorkerLog
     let metrics = WorkerMetrics()
     private(set) var snapshot: Snapshot
+    /// The snapshot's, read for each event.
+    private(set) var limits: Limits
+    private(set) var timeouts: Timeouts
     private let workerCount: Int
     private var listeners: [ClientListener] = []
     private(set) var clientCount = 0
@@ -73,6 +79,7 @@ final class Worker {
     private(set) lazy var pageBuffers = PageBuffers()
     private(set) lazy var codings = CodingPool()
     let pipes: PipePool
+    private(set) lazy var fileBuffers = FileBuffers()
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
@@ -81,9 +88,10 @@ final class Worker {
     var corkedClient: ClientConnection?
     private(set) var corkedUpstream: UpstreamConnection?
 
-    private var spareExchanges: [Exchange] = []
+    private var sharedWire: TLSWire?
+
+    private var exchanges = ExchangePool()
     private var next: Exchange?
-    private static let mostSpareExchanges = 256
     let noClient: ClientFacts
     let instance: ByteBuffer
     var random = RandomSource()
@@ -103,7 +111,8 @@ final class Worker {
         noClient = ClientFacts(
             peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
         snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes()))
-        spareExchanges.reserveCapacity(Self.mostSpareExchanges)
+        limits = Limits()
+        timeouts = Timeouts()
         loop.turnEnded = { [unowned(unsafe) self] in
             // Whatever an event led to is sent by now, or here.
             flushUpstreamOutput()
@@ -122,6 +131,8 @@ final class Worker {
         case .adopt(let snapshot, let sockets): if let snapshot = snapshot.take() { adopt(snapshot, sockets) }
         case .secret(let id, let secret): snapshot.rules.update(id, secret)
         case .urlList(let index, let list): if let list = list.take() { snapshot.urlLists.replace(index, list: list) }
+        case .tls(let contexts): if let contexts = contexts.take() { snapshot.adopt(contexts) }
+        case .ticketKeys(let keys): snapshot.tls.tickets?.update(keys)
         case .resolved(let id, let result): resolutions.removeValue(forKey: id)?(result)
         case .report(let answer): answer(report())
         case .drain: drain()
@@ -132,14 +143,21 @@ final class Worker {
     private func adopt(_ fresh: Snapshot, _ sockets: [ListeningSocket]) {
         let old = snapshot
         snapshot = fresh
+        limits = fresh.configuration.limits
+        timeouts = fresh.configuration.timeouts
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
         let kept = Set(sockets.map(\.descriptor))
         for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
         listeners.removeAll { !$0.isOpen }
         for socket in sockets where !listeners.contains(where: { $0.socket.descriptor == socket.descriptor }) {
-            let index = snapshot.configuration.listeners.firstIndex(of: socket.definition) ?? 0
-            if let listener = try? ClientListener(worker: self, socket: socket, index: index) { listeners.append(listener) }
+            if let listener = try? ClientListener(worker: self, socket: socket) { listeners.append(listener) }
+        }
+        // What the configuration says of a socket, and where, may have changed.
+        for listener in listeners {
+            guard let socket = sockets.first(where: { $0.descriptor == listener.socket.descriptor }) else { continue }
+            let index = snapshot.configuration.listeners.firstIndex { $0.hasSocket(of: socket.definition) } ?? 0
+            listener.become(socket, index: index)
         }
     }
 
@@ -168,10 +186,20 @@ final class Worker {
         eventBegins()
         if clientCount >= connectionLimit {
             metrics.clientShed()
-            return Shedding.refuse(descriptor)
+            return Shedding.refuse(descriptor, isPlain: !listener.isSecure)
         }
         let facts = listener.facts(for: peer, trusted: snapshot.trustedProxies)
-        let client = ClientConnection(worker: self, descriptor: descriptor, facts: facts, listener: listener.index)
+        let takesProxyProtocol = listener.socket.definition.takesProxyProtocol
+        var session: TLSSession?
+        if listener.isSecure {
+            session = try? snapshot.tls.listener(listener.index)?.session(on: wire())
+            guard session != nil else { return SystemCalls.close(descriptor) }
+        }
+        // Who is not trusted has nothing to say about whose connection this is.
+        if takesProxyProtocol, !facts.peerIsTrusted, facts.peerAddress != nil { return refuseStranger(descriptor, facts) }
+        let client = ClientConnection(
+            worker: self, descriptor: descriptor, facts: facts, listener: listener.index, tls: session,
+            awaitsProxyHeader: takesProxyProtocol)
         guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
         clientCount += 1
         metrics.clientAccepted()
@@ -179,6 +207,19 @@ final class Worker {
         // What a client sends at once is often there already.
         client.isReadable = true
         client.pump()
+    }
+
+    private func refuseStranger(_ descriptor: Int32, _ facts: ClientFacts) {
+        log(.warn, "refused \(facts.addressString): it is none of `trusted_proxies`, which the PROXY protocol is taken from")
+        SystemCalls.close(descriptor)
+    }
+
+    /// What TLS sessions of this worker read from and write to; made when there is the first.
+    func wire() throws(TLSError) -> TLSWire {
+        if let sharedWire { return sharedWire }
+        let wire = try TLSWire()
+        sharedWire = wire
+        return wire
     }
 
     /// A listener that could not accept tries again later.
@@ -230,10 +271,10 @@ final class Worker {
         upstreamOutput.clear()
     }
 
-    func flushClientOutput() {
+    func flushClientOutput(more: Bool = false) {
         guard let client = corkedClient else { return }
         corkedClient = nil
-        client.send(clientOutput)
+        client.send(clientOutput, more: more)
         clientOutput.clear()
     }
 
@@ -242,7 +283,7 @@ final class Worker {
     /// The exchange that the next head is parsed into; it stays the next one until `takeExchange`.
     func nextExchange() -> Exchange {
         if let next { return next }
-        let exchange = spareExchanges.popLast() ?? Exchange(worker: self)
+        let exchange = exchanges.take() ?? Exchange(worker: self)
         next = exchange
         return exchange
     }
@@ -253,9 +294,7 @@ final class Worker {
         return exchange
     }
 
-    func giveBack(_ exchange: Exchange) {
-        if spareExchanges.count < Self.mostSpareExchanges { spareExchanges.append(exchange) }
-    }
+    func giveBack(_ exchange: Exchange) { exchanges.giveBack(exchange, now: loop.now) }
 
     func fillRequestID(_ buffer: ByteBuffer) { requestIDs.fill(buffer) }
 
@@ -279,8 +318,6 @@ final class Worker {
     func eventBegins() { eventTime = 0 }
 
     var unixTime: Int { Int(SystemClock.wallMilliseconds() / 1000) }
-    var limits: Limits { snapshot.configuration.limits }
-    var timeouts: Timeouts { snapshot.configuration.timeouts }
 
     func log(_ level: LogDefinition.Level, _ message: String) {
         workerLog.log(level, message)

@@ -5,6 +5,12 @@ internal import Glibc
 package enum FileContent {
     package static let listLimit = 64 * 1024 * 1024
 
+    /// Whether users that are neither the owner nor of the group may read it.
+    package static func isReadableByOthers(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+    }
+
     package static func read(_ path: String, limit: Int) throws(FileSystemError) -> [UInt8] {
         let number = clinux_open_read(path)
         guard number >= 0 else { throw FileSystemError(operation: "open", code: errno) }

@@ -59,6 +59,32 @@ package struct SocketAddress: Sendable {
         store(v6)
     }
 
+    /// 4 or 16 octets in network byte order; nil for any other number.
+    package init?(octets: [UInt8], port: UInt16) {
+        if octets.count == 4 {
+            var v4 = sockaddr_in()
+            v4.sin_family = sa_family_t(AF_INET)
+            v4.sin_port = port.bigEndian
+            v4.sin_addr.s_addr = octets.reduce(0) { $0 << 8 | UInt32($1) }.bigEndian
+            store(v4)
+        } else if octets.count == 16 {
+            var v6 = sockaddr_in6()
+            v6.sin6_family = sa_family_t(AF_INET6)
+            v6.sin6_port = port.bigEndian
+            withUnsafeMutableBytes(of: &v6.sin6_addr) { unsafe $0.copyBytes(from: octets) }
+            store(v6)
+        } else {
+            return nil
+        }
+    }
+
+    /// In network byte order: 4 octets, also for an IPv4-mapped form, or 16; none for unix sockets.
+    package var octets: [UInt8] {
+        guard let bits = ipBits else { return [] }
+        let all = [bits.high, bits.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+        return bits.high == 0 && bits.low >> 32 == 0xffff ? Array(all[12...]) : all
+    }
+
     /// All addresses of the machine, both families.
     package static func any(port: UInt16) -> SocketAddress {
         var v6 = sockaddr_in6()

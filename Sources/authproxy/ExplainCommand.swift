@@ -93,6 +93,8 @@ private struct ExplanationText {
         self.colour = colour
         if !explanation.canonicalURL.isEmpty { text += "request   \(explanation.canonicalURL)\n" }
         writeRules(explanation)
+        for passed in explanation.passed { text += "\npassed    \(passed)" }
+        if !explanation.passed.isEmpty { text += "\n" }
         if let rejection = explanation.rejection {
             text += "\nanswer    \(rejection.status) \(rejection.reason): \(rejection.sentence)\n"
             if rejection == .badRequest, let fault { text += "          \(fault)\n" }

@@ -181,12 +181,14 @@ extension ConfigurationDecoder {
 
     /// Objects by where they stand in a file.
     private static let homes: [ObjectName: String] = [
-        .configuration: "the top of the file", .listener: "an entry of `listeners`", .upstream: "an entry of `upstreams`",
+        .configuration: "the top of the file", .listener: "an entry of `listeners`", .listenerTLS: "a listener's `tls`",
+        .certificate: "an entry of `certificates`", .upstreamTLS: "an upstream's `tls`", .upstream: "an entry of `upstreams`",
         .upstreamTimeouts: "an upstream's `timeouts`", .pool: "an upstream's `pool`", .credential: "an entry of `credentials`",
         .basicCredential: "a credential's `basic`", .headerCredential: "a credential's `header`", .rule: "a rule",
         .match: "`match`", .fieldMatch: "a header, query or cookie of `match`", .urlList: "`url_list`",
         .requestEdits: "`request`", .responseEdits: "`response`", .queryEdits: "`request.query`",
         .cookieEdits: "`request.cookies`", .proxyTimeouts: "`proxy.timeouts`", .redirects: "`proxy.redirects`",
+        .serve: "`serve`",
     ]
 
     /// The elements of a list; one that may stand alone counts as a list of one.

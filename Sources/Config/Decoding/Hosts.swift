@@ -26,13 +26,18 @@ extension ConfigurationDecoder {
         }
         guard let fields = fields(value, .listener), let address = fields["address"] else { return nil }
         let mode = fields["mode"].flatMap(mode)
-        guard var listener = listenAddress(address) else { return nil }
-        guard case .unix(let path, _) = listener.address else {
-            if let mode = fields["mode"] { fail(mode, "`mode` is for unix sockets") }
-            return ListenerDefinition(address: listener.address, display: listener.display)
+        let tls = listenerTLS(fields)
+        let takesProxyProtocol = fields.boolean("proxy_protocol") ?? false
+        guard let found = listenAddress(address) else { return nil }
+        var listener = ListenerDefinition(address: found.address, display: found.display)
+        listener.tls = tls
+        listener.takesProxyProtocol = takesProxyProtocol
+        if case .unix(let path, _) = listener.address {
+            listener.address = .unix(path: path, mode: mode)
+        } else if let mode = fields["mode"] {
+            fail(mode, "`mode` is for unix sockets")
         }
-        listener.address = .unix(path: path, mode: mode)
-        return ListenerDefinition(address: listener.address, display: listener.display)
+        return listener
     }
 
     func listenAddress(_ value: Value) -> (address: ListenerDefinition.Address, display: String)? {
@@ -93,7 +98,7 @@ extension ConfigurationDecoder {
         return mode
     }
 
-    /// `http://host[:port][/base]` or `unix:/path`.
+    /// `http://host[:port][/base]`, the same with `https`, or `unix:/path`.
     func server(_ value: Value) -> ServerDefinition? {
         parsed(value) { (text) throws(SyntaxProblem) -> ServerDefinition in
             if text.hasPrefix("unix:") {
@@ -101,32 +106,33 @@ extension ConfigurationDecoder {
                 return ServerDefinition(scheme: .http, address: .unix(path: path), authority: "localhost", basePath: "")
             }
             let lowered = text.lowercased()
-            if lowered.hasPrefix("https://") {
-                throw SyntaxProblem("`https` upstreams are not in this version", hint: "TLS comes later", isWhole: true)
-            }
-            guard lowered.hasPrefix("http://") else {
-                if text.contains("://") { throw SyntaxProblem("the scheme must be `http`") }
+            let scheme = lowered.hasPrefix("https://") ? Scheme.https : .http
+            guard scheme == .https || lowered.hasPrefix("http://") else {
+                if text.contains("://") { throw SyntaxProblem("the scheme must be `http` or `https`") }
                 if text == "demo" { throw SyntaxProblem("`demo` stands alone, as `upstream: demo`") }
                 if text.hasPrefix("/") { throw SyntaxProblem("write `unix:\(text)` for a unix socket") }
                 throw SyntaxProblem("did you mean `http://\(quoted(text))`?")
             }
-            let rest = text.dropFirst(7)
-            if rest.contains("?") || rest.contains("#") {
-                throw SyntaxProblem("an upstream's URL has no query and no fragment", isWhole: true)
-            }
-            let authority = rest.prefix { $0 != "/" }
-            if authority.contains("@") {
-                throw SyntaxProblem(
-                    "user and password can not stand in a URL", hint: "use `credentials` with `basic`", isWhole: true)
-            }
-            let parsed = try HostSyntax.hostAndPort(authority)
-            if parsed.port == 0 { throw SyntaxProblem("nothing can be reached at port 0") }
-            let port = parsed.port ?? 80
-            let base = try basePath(rest[authority.endIndex...])
-            return ServerDefinition(
-                scheme: .http, address: .tcp(host: parsed.host, port: port),
-                authority: port == 80 ? parsed.bracketed : "\(parsed.bracketed):\(port)", basePath: base)
+            return try server(scheme, rest: text.dropFirst(scheme == .https ? 8 : 7))
         }
+    }
+
+    private func server(_ scheme: Scheme, rest: Substring) throws(SyntaxProblem) -> ServerDefinition {
+        if rest.contains("?") || rest.contains("#") {
+            throw SyntaxProblem("an upstream's URL has no query and no fragment", isWhole: true)
+        }
+        let authority = rest.prefix { $0 != "/" }
+        if authority.contains("@") {
+            throw SyntaxProblem(
+                "user and password can not stand in a URL", hint: "use `credentials` with `basic`", isWhole: true)
+        }
+        let parsed = try HostSyntax.hostAndPort(authority)
+        if parsed.port == 0 { throw SyntaxProblem("nothing can be reached at port 0") }
+        let port = parsed.port ?? scheme.defaultPort
+        let base = try basePath(rest[authority.endIndex...])
+        return ServerDefinition(
+            scheme: scheme, address: .tcp(host: parsed.host, port: port),
+            authority: port == scheme.defaultPort ? parsed.bracketed : "\(parsed.bracketed):\(port)", basePath: base)
     }
 
     /// Canonical as request paths are: it is put before them.

@@ -1,5 +1,6 @@
 internal import Policy
 internal import Proxy
+internal import Transport
 
 /// The upstreams of a file by name, those with errors included: whether a name exists is another question than whether
 /// what it names is right.
@@ -49,6 +50,12 @@ extension ConfigurationDecoder {
         default: upstream.balance = .roundRobin
         }
         _ = fields.word("protocol")
+        upstream.tls = upstreamTLS(fields, upstream.servers)
+        switch fields.word("proxy_protocol") {
+        case "v1": upstream.proxyProtocol = .v1
+        case "v2": upstream.proxyProtocol = .v2
+        default: break
+        }
         if let timeouts = fields.fields("timeouts") {
             var values = UpstreamTimeouts()
             values.connect = timeouts.duration("connect") ?? values.connect

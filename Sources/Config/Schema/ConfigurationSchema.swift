@@ -4,6 +4,9 @@ package enum ConfigurationSchema {
         switch name {
         case .configuration: configuration
         case .listener: listener
+        case .listenerTLS: listenerTLS
+        case .certificate: certificate
+        case .upstreamTLS: upstreamTLS
         case .upstream: upstream
         case .upstreamTimeouts: upstreamTimeouts
         case .pool: pool
@@ -22,6 +25,7 @@ package enum ConfigurationSchema {
         case .proxyTimeouts: proxyTimeouts
         case .redirects: redirects
         case .block: block
+        case .serve: serve
         case .respond: respond
         case .redirect: redirect
         case .html: html
@@ -71,10 +75,45 @@ package enum ConfigurationSchema {
         [
             KeySchema("address", .text(.address), required: true, "`host:port`, `[v6]:port`, `:port`, `unix:/path` or `fd:3`."),
             KeySchema("mode", .text(.mode), "Permissions of a unix socket, in octal."),
-            .later("tls", "TLS"),
-            .later("protocols", "a choice of protocols", harmless: ["[http/1.1]", "http/1.1"]),
+            KeySchema("tls", .object(.listenerTLS), "TLS to clients; absent: plaintext."),
+            KeySchema(
+                "protocols", .oneOrMore(.word([Word(name: "http/1.1"), Word(name: "h2", later: "HTTP/2")])), default: "http/1.1",
+                "What is spoken, in the order of preference."),
             .later("h2c", "HTTP/2", harmless: ["false"]),
-            .later("proxy_protocol", "the PROXY protocol", harmless: ["false", "none"]),
+            KeySchema(
+                "proxy_protocol", .boolean, default: "false",
+                "Whether each connection begins with the PROXY protocol (version 1 or 2); only `trusted_proxies` may connect then."),
+        ])
+
+    static let listenerTLS = ObjectSchema(
+        "TLS to clients.",
+        [
+            KeySchema(
+                "certificates", .list(.object(.certificate)), required: true,
+                "Chosen by the name that the client asks for; the first is the default. Reloaded when the files change."),
+            KeySchema("client_ca", .text(.file), "PEM: the authorities that sign clients' certificates."),
+            KeySchema("client_crl", .text(.file), "PEM: the revocation lists of these authorities, one for each."),
+            KeySchema(
+                "client_auth", .words("none", "request", "require"), default: "require with `client_ca`, else none",
+                "Whether clients show a certificate. One that is shown must be valid in any case."),
+            KeySchema("min_version", .words("1.2", "1.3"), default: "1.2", "The oldest version of TLS that is spoken."),
+        ])
+
+    static let certificate = ObjectSchema(
+        "A certificate and its key.", plural: "certificates",
+        [
+            KeySchema("cert", .text(.file), required: true, "PEM: the certificate, its intermediates behind it."),
+            KeySchema("key", .text(.file), required: true, "PEM: its private key, without a password."),
+        ])
+
+    static let upstreamTLS = ObjectSchema(
+        "TLS to the servers of an upstream.",
+        [
+            KeySchema("ca", .text(.file), default: "the system's", "PEM: the authorities that sign the servers' certificates."),
+            KeySchema("cert", .text(.file), "PEM: the certificate that is shown to the servers."),
+            KeySchema("key", .text(.file), "PEM: its private key, without a password."),
+            KeySchema("server_name", .text(.host), default: "the URL's host", "The name that the servers' certificates must have."),
+            KeySchema("insecure_skip_verify", .boolean, default: "false", "Whether any certificate will do: for tests only."),
         ])
 
     static let upstream = ObjectSchema(
@@ -96,8 +135,10 @@ package enum ConfigurationSchema {
                 ]), default: "auto", "What is spoken to the servers."),
             KeySchema("timeouts", .object(.upstreamTimeouts), "How long the servers may take."),
             KeySchema("pool", .object(.pool), "Bounds on the connections to the servers, per worker."),
-            .later("tls", "TLS"),
-            .later("proxy_protocol", "the PROXY protocol", harmless: ["none", "false"]),
+            KeySchema("tls", .object(.upstreamTLS), "TLS to servers with an `https` URL."),
+            KeySchema(
+                "proxy_protocol", .words("none", "v1", "v2"), default: "none",
+                "Whether each connection tells the server of the client by the PROXY protocol."),
             .later("health", "health checking"),
         ])
 

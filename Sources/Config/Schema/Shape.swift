@@ -103,7 +103,7 @@ struct Word: Sendable {
 /// Texts with a syntax of their own.
 enum TextForm: Sendable {
     case any, name, headerName, headerPattern, headerValue, value, method, host, destination, path, pathPrefix, glob, regex
-    case address, url, range, file, mode, token, extensionName, secret
+    case address, url, range, file, fileName, mode, token, extensionName, secret
 
     var expectation: String {
         switch self {
@@ -119,9 +119,10 @@ enum TextForm: Sendable {
         case .glob: "a path glob such as `/v1/**`"
         case .regex: "a regular expression"
         case .address: "an address such as `127.0.0.1:8080`, `[::1]:8080`, `:8080`, `unix:/path` or `fd:3`"
-        case .url: "a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`"
+        case .url: "a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`"
         case .range: "an IP address or a range such as `10.0.0.0/8`"
         case .file: "a file's path"
+        case .fileName: "a file's name such as `index.html`"
         case .mode: "a mode in octal such as `0660`"
         case .token: "a token"
         case .extensionName: "a file name extension such as `png`"
@@ -146,6 +147,7 @@ enum TextForm: Sendable {
         case .url: "URLs"
         case .range: "IP addresses or ranges"
         case .file: "paths of files"
+        case .fileName: "names of files"
         case .mode: "modes"
         case .token: "tokens"
         case .extensionName: "extensions"
@@ -159,7 +161,7 @@ enum TextForm: Sendable {
         case .headerName: "^([!#$%&'*+.^_`|~0-9A-Za-z-]+|.*\\$\\{(env|file):.*)$"
         case .headerPattern: "^([!#$%&'*+.^_`|~0-9A-Za-z-]+\\*?|.*\\$\\{(env|file):.*)$"
         case .path, .pathPrefix, .glob: "^(/|\\$\\{)"
-        case .url: "^(http://|unix:|demo$|\\$\\{)"
+        case .url: "^(https?://|unix:|demo$|\\$\\{)"
         default: nil
         }
     }
@@ -221,7 +223,8 @@ struct ObjectSchema: Sendable {
 enum ObjectName: String, Sendable, CaseIterable {
     case configuration, listener, upstream, upstreamTimeouts, pool, credential, basicCredential, headerCredential
     case rule, match, fieldMatch, urlList, requestEdits, responseEdits, queryEdits, cookieEdits
-    case proxy, proxyTimeouts, redirects, block, respond, redirect, html, insertion
+    case proxy, proxyTimeouts, redirects, block, serve, respond, redirect, html, insertion
+    case listenerTLS, certificate, upstreamTLS
     case limits, timeouts, canonical, admin, log
 
     var schema: ObjectSchema { ConfigurationSchema.object(self) }

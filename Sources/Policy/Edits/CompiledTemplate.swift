@@ -15,7 +15,7 @@ final class CompiledTemplate {
     /// What a variable without a name reads.
     enum Source {
         case method, scheme, host, authority, path, query, target, id
-        case clientIP, clientPort
+        case clientIP, clientPort, certificateSubject, certificateNames
         case upstreamHost
         case timeUnix, timeRFC3339, uuid
         /// Identities that no authenticator has established.
@@ -69,8 +69,9 @@ final class CompiledTemplate {
         case .requestCookie(let name): .cookie(name: Array(name.utf8))
         case .clientIP: .variable(.clientIP)
         case .clientPort: .variable(.clientPort)
-        case .clientUser, .clientGroups, .clientClaim, .clientCertificateSubject, .clientCertificateSAN:
-            .variable(.absent)
+        case .clientCertificateSubject: .variable(.certificateSubject)
+        case .clientCertificateSAN: .variable(.certificateNames)
+        case .clientUser, .clientGroups, .clientClaim: .variable(.absent)
         case .upstreamHost: .variable(.upstreamHost)
         case .ruleName: .literal(Array(ruleName.utf8))
         case .timeUnix: .variable(.timeUnix)

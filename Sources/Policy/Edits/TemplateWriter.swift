@@ -70,6 +70,8 @@ enum TemplateWriter {
             case .query: return request.target.count <= request.pathLength
             case .clientIP: return request.clientAddress == nil
             case .clientPort: return !knowsClientPort(context)
+            case .certificateSubject: return context.client.certificateSubject == nil
+            case .certificateNames: return context.client.certificateNames == nil
             case .method, .scheme, .host, .authority, .path, .target, .id, .upstreamHost, .timeUnix, .timeRFC3339,
                 .uuid:
                 return false
@@ -87,6 +89,12 @@ enum TemplateWriter {
             return !context.leavesCredentialsBehind && findCookie(name.span, context.request, into: out)
         case .variable(let source): return append(source, context, into: out)
         }
+    }
+
+    private static func append(_ text: ByteBuffer?, into out: ByteBuffer) -> Bool {
+        guard let text else { return false }
+        out.append(text.span)
+        return true
     }
 
     private static func append(_ source: CompiledTemplate.Source, _ context: SendContext, into out: ByteBuffer) -> Bool {
@@ -108,7 +116,9 @@ enum TemplateWriter {
         case .clientPort:
             if !knowsClientPort(context) { return false }
             out.append(decimal: UInt(context.client.peerPort))
-        case .upstreamHost: appendHost(of: context.upstreamAuthority.span, into: out)
+        case .certificateSubject: return append(context.client.certificateSubject, into: out)
+        case .certificateNames: return append(context.client.certificateNames, into: out)
+        case .upstreamHost: appendHost(of: context.destination.authority.span, into: out)
         case .timeUnix: out.append(decimal: context.unixTime)
         case .timeRFC3339: appendRFC3339(context.unixTime, into: out)
         case .uuid: appendUUID(&context.random, into: out)
@@ -179,7 +189,9 @@ enum TemplateWriter {
         switch source {
         case .path: return true
         case .host, .authority, .upstreamHost, .query, .target: return encoding == .url
-        case .method, .scheme, .id, .clientIP, .clientPort, .timeUnix, .timeRFC3339, .uuid, .absent: return false
+        case .method, .scheme, .id, .clientIP, .clientPort, .certificateSubject, .certificateNames, .timeUnix, .timeRFC3339, .uuid,
+            .absent:
+            return false
         }
     }
 

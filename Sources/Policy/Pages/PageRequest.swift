@@ -98,7 +98,7 @@ package struct PageRequest {
     func append(_ value: Span<UInt8>, _ change: Change, to out: ByteBuffer) {
         switch change {
         case .none, .drop: out.append(value)
-        case .acceptEncoding: AcceptedCodings.append(value, to: out)
+        case .acceptEncoding: SpokenCodings.append(value, to: out)
         case .ifNoneMatch:
             var tags = ListElements()
             var isFirst = true
@@ -114,7 +114,7 @@ package struct PageRequest {
 }
 
 /// Of a client's Accept-Encoding, what can be undone here (RFC 9110 section 12.5.3).
-enum AcceptedCodings {
+enum SpokenCodings {
     static func append(_ value: Span<UInt8>, to out: ByteBuffer) {
         let start = out.count
         var elements = ListElements()

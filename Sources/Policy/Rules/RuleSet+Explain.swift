@@ -15,8 +15,10 @@ package struct RuleExplanation: Sendable, Equatable {
 }
 
 extension RuleSet {
-    /// Looks at every rule in order. Not for the request path.
-    package func explain(_ request: CanonicalRequest, client: ClientFacts) -> [RuleExplanation] {
+    /// Looks at every rule in order; those in `fallenThrough` have no file for the request. Not for the request path.
+    package func explain(
+        _ request: CanonicalRequest, client: ClientFacts, fallenThrough: Set<Int> = []
+    ) -> [RuleExplanation] {
         var isBehind = false
         return definitions.indices.map { rule in
             let matches = holds(rule, request)
@@ -24,7 +26,7 @@ extension RuleSet {
                 rule: rule, name: definitions[rule].name, matches: matches, isBehindTheAction: isBehind,
                 refusal: matches ? nil : self.matches[rule].flatMap { $0.refusal(request) },
                 evidence: matches ? self.matches[rule].flatMap { $0.evidence(request) } : nil)
-            if matches && definitions[rule].action != nil { isBehind = true }
+            if matches && definitions[rule].action != nil && !fallenThrough.contains(rule) { isBehind = true }
             return explanation
         }
     }

@@ -6,7 +6,7 @@ extension ClientConnection {
         switch result {
         case .bytes(let count):
             contentLeft -= UInt64(count)
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
             exchange?.contentWasSpliced(count)
             if contentLeft == 0 { requestComplete() }
             return true

@@ -5,12 +5,13 @@ internal import Transport
 /// The client's end of an HTTP/1.1 connection, in the server's role: heads and content in, one exchange at a time.
 ///
 /// ```
-/// idle ─► head ─► content ─► answering ─► idle
+/// (proxyHeader ─►) idle ─► head ─► content ─► answering ─► idle
 ///                    └──────────┴─► tunnel (after 101)   any ─► lingering ─► closed
 /// ```
 /// An idle connection owns no buffer and no exchange.
 final class ClientConnection: Connection {
     enum Phase {
+        case proxyHeader  // of the PROXY protocol, before anything else ─► idle, closed
         case idle  // ─► head, content, answering, lingering
         case head  // part of a head has arrived ─► content, answering, lingering
         case content  // reading the request's content ─► answering, tunnel, lingering, idle
@@ -19,9 +20,11 @@ final class ClientConnection: Connection {
         case lingering  // the last response is sent; what still arrives is thrown away ─► closed
     }
 
-    let facts: ClientFacts
+    private(set) var facts: ClientFacts
     let listener: Int
-    private(set) var phase = Phase.idle
+    private(set) var phase: Phase
+    /// Of a TLS connection: see `ClientConnection+TLS.swift`.
+    var promise = HostPromise.none
     /// Nil while idle, and while the rest of an answered request is being thrown away.
     var exchange: Exchange?
     var contentLeft: UInt64 = 0
@@ -40,20 +43,40 @@ final class ClientConnection: Connection {
     private static let lingerTime = 5_000
     private static let readsPerTurn = 16
 
-    init(worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int) {
+    init(
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, tls: TLSSession? = nil, awaitsProxyHeader: Bool = false
+    ) {
         self.facts = facts
         self.listener = listener
-        super.init(worker: worker, descriptor: descriptor)
+        phase = awaitsProxyHeader ? .proxyHeader : .idle
+        super.init(worker: worker, descriptor: descriptor, tls: tls)
     }
 
+    /// The PROXY protocol has told whose connection this is.
+    func becomeConnection(of facts: ClientFacts) {
+        self.facts = facts
+        phase = .idle
+    }
+
+    override func handshakeCompleted() { takeHandshake() }
+
+    /// Whom an upstream is told of (the PROXY protocol).
+    var proxiedClient: ProxiedClient {
+        ProxiedClient(
+            source: SocketAddress(literal: facts.addressString, port: facts.peerPort), destination: Socket.localAddress(descriptor))
+    }
+
+    /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
+    override var toleratesTruncation: Bool { true }
+
     /// Called once, when the connection has its place in the loop.
-    func begin() { worker.loop.setDeadline(self, after: worker.timeouts.header) }
+    func begin() { loop.setDeadline(self, after: worker.timeouts.header) }
 
     // MARK: Reading
 
     private var wantsInput: Bool {
         switch phase {
-        case .idle, .head: !hasUnsentOutput
+        case .idle, .head, .proxyHeader: !hasUnsentOutput
         case .content, .tunnel: exchange?.takesContent ?? true
         case .answering: false
         case .lingering: true
@@ -77,7 +100,7 @@ final class ClientConnection: Connection {
             }
             guard isReadable else { break }
             if reads == Self.readsPerTurn {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 break
             }
             reads += 1
@@ -92,17 +115,18 @@ final class ClientConnection: Connection {
     private func watchContent() {
         if exchange?.isWaiting ?? false { return }
         if !wantsInput {
-            if !isPaused && !hasUnsentOutput { worker.loop.clearDeadline(self) }
+            if !isPaused && !hasUnsentOutput { loop.clearDeadline(self) }
             isPaused = true
         } else if isPaused {
             isPaused = false
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         }
     }
 
     /// False when there is nothing to be had at present.
     private func readOnce() -> Bool {
-        if phase == .content, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
+        if phase == .proxyHeader { return readProxyHeader() }
+        if phase == .content, tls == nil, chunks == nil, contentLeft >= Worker.smallestSplice, input == nil,
             let upstream = exchange?.spliceConnection, let result = upstream.splice(from: self, atMost: contentLeft)
         {
             return spliced(result)
@@ -120,6 +144,7 @@ final class ClientConnection: Connection {
             clientFinished()
             return false
         case .failed:
+            noteHandshakeFailure()
             abandon()
             return false
         }
@@ -137,9 +162,9 @@ final class ClientConnection: Connection {
                 position = readContent(buffer, from: position)
             case .tunnel:
                 exchange?.clientSent(buffer.span(ByteRange(position, buffer.count - position)))
-                worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+                loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
                 position = buffer.count
-            case .answering:
+            case .answering, .proxyHeader:
                 return position
             case .lingering:
                 return buffer.count
@@ -161,7 +186,7 @@ final class ClientConnection: Connection {
         guard let consumed else {
             if phase == .idle {
                 phase = .head
-                worker.loop.setDeadline(self, after: worker.timeouts.header)
+                loop.setDeadline(self, after: worker.timeouts.header)
             }
             return nil
         }
@@ -178,9 +203,9 @@ final class ClientConnection: Connection {
         }
         closesAfterResponse = !exchange.head.keepsAlive
         if phase == .content {
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         } else {
-            worker.loop.clearDeadline(self)
+            loop.clearDeadline(self)
         }
         exchange.begin(for: self)
         return position + consumed
@@ -196,7 +221,7 @@ final class ClientConnection: Connection {
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
-        worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         let span = buffer.span
         guard chunks != nil else {
             let count = Int(min(contentLeft, UInt64(span.count - position)))
@@ -236,9 +261,9 @@ final class ClientConnection: Connection {
         if phase == .content {
             phase = .answering
             if hasUnsentOutput {
-                worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+                loop.setDeadline(self, after: worker.timeouts.writeIdle)
             } else {
-                worker.loop.clearDeadline(self)
+                loop.clearDeadline(self)
             }
         }
         exchange.clientFinished(trailers)
@@ -253,12 +278,12 @@ final class ClientConnection: Connection {
     /// The client sends no more. Between requests that is the end; after a request it may still read the response.
     func clientFinished() {
         switch phase {
-        case .idle: close()
+        case .idle, .proxyHeader: close()
         case .lingering: closesWhenDrained ? isReadable = false : close()
         case .head: abandon()
         case .content: exchange == nil ? close() : abandon()
         case .tunnel:
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
             exchange?.clientFinished(nil)
             isReadable = false
         case .answering: break
@@ -325,16 +350,16 @@ final class ClientConnection: Connection {
             if out.count > Worker.receiveSize { worker.flushClientOutput() }
         }
         if hasUnsentOutput {
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
         } else if phase == .tunnel {
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
     }
 
-    /// Content may be spliced in here: nothing that it would overtake is left.
-    var takesSplice: Bool {
-        guard case .length = responseFraming, !hasUnsentOutput else { return false }
-        worker.flushClientOutput()
+    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
+    func takesKernelContent(more: Bool = false) -> Bool {
+        guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
+        worker.flushClientOutput(more: more)
         return isOpen && !hasUnsentOutput
     }
 
@@ -351,8 +376,8 @@ final class ClientConnection: Connection {
         if closesAfterResponse { return closeGracefully() }
         if phase == .content {
             // The rest is thrown away, then the connection is idle.
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            if input != nil || isReadable { loop.runSoon(self) }
             return
         }
         becomeIdle()
@@ -362,9 +387,9 @@ final class ClientConnection: Connection {
         phase = .idle
         if worker.isDraining { return closeGracefully() }
         // The end of the response may still be on its way: that is no idleness.
-        worker.loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
+        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
         // What the client has sent meanwhile is read in a turn of its own: the caller may be using the worker's buffers.
-        if input != nil || isReadable { worker.loop.runSoon(self) }
+        if input != nil || isReadable { loop.runSoon(self) }
     }
 
     /// The response can not be completed: the client must be able to see that.
@@ -382,16 +407,16 @@ final class ClientConnection: Connection {
         if hasUnsentOutput {
             closesWhenDrained = true
             phase = .lingering
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
             return
         }
         // A request read to its end, with nothing behind it: closing can not destroy what was sent.
         if phase == .answering, !isReadable, input == nil { return close() }
         phase = .lingering
         finishSending()
-        worker.loop.setDeadline(self, after: Self.lingerTime)
+        loop.setDeadline(self, after: Self.lingerTime)
         dropInput()
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     // MARK: Tunnel
@@ -399,8 +424,8 @@ final class ClientConnection: Connection {
     func becomeTunnel() {
         phase = .tunnel
         responseFraming = .untilClose
-        worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        if input != nil || isReadable { worker.loop.runSoon(self) }
+        loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        if input != nil || isReadable { loop.runSoon(self) }
     }
 
     private func tunnelEndedByUpstream() {
@@ -430,32 +455,32 @@ final class ClientConnection: Connection {
         }
         if halfClosedByUpstream { finishSending() }
         switch phase {
-        case .answering: worker.loop.clearDeadline(self)
-        case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-        case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        case .answering: loop.clearDeadline(self)
+        case .content: loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .tunnel: loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         case .idle:
-            worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
-        case .head, .lingering: break
+            loop.setDeadline(self, after: worker.timeouts.keepalive)
+            if input != nil || isReadable { loop.runSoon(self) }
+        case .head, .lingering, .proxyHeader: break
         }
         exchange?.clientDrained()
     }
 
     override func outputMoved() {
-        if phase != .tunnel { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+        if phase != .tunnel { loop.setDeadline(self, after: worker.timeouts.writeIdle) }
     }
 
     override func writeFailed() {
         // The event that says so follows; the stack below may still be delivering to us.
         isBroken = true
         isReadable = true
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     override func deadlinePassed() {
         if hasUnsentOutput { return abandon() }
         switch phase {
-        case .idle, .lingering: close()
+        case .idle, .lingering, .proxyHeader: close()
         case .head: refuse(.requestTimeout)
         case .content:
             guard let exchange else { return close() }
@@ -471,7 +496,7 @@ final class ClientConnection: Connection {
     /// The worker is going away: idle connections at once, others after their response.
     func drain() {
         closesAfterResponse = true
-        guard phase == .idle else { return }
+        guard phase == .idle || phase == .proxyHeader else { return }
         if hasUnsentOutput { closeGracefully() } else { close() }
     }
 

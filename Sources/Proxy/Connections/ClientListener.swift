@@ -4,8 +4,9 @@ internal import Transport
 
 /// Accepts clients for one worker.
 final class ClientListener: EventHandler {
-    let socket: ListeningSocket
-    let index: Int
+    private(set) var socket: ListeningSocket
+    /// Its place among the configuration's listeners.
+    private(set) var index = 0
     private let worker: Worker
     private(set) var isOpen = true
     private let localAddress: SocketAddress?
@@ -18,14 +19,21 @@ final class ClientListener: EventHandler {
     /// Out of descriptors or memory: pause, rather than spin on an event that can not be served.
     private static let pause = 200
 
-    init(worker: Worker, socket: ListeningSocket, index: Int) throws(SystemError) {
+    init(worker: Worker, socket: ListeningSocket) throws(SystemError) {
         self.worker = worker
         self.socket = socket
-        self.index = index
         localAddress = Socket.localAddress(socket.descriptor)
         super.init()
         try worker.loop.add(self, descriptor: socket.descriptor, levelTriggered: true)
     }
+
+    /// The same socket, as a new configuration describes it.
+    func become(_ socket: ListeningSocket, index: Int) {
+        self.socket = socket
+        self.index = index
+    }
+
+    var isSecure: Bool { socket.definition.tls != nil }
 
     override func ready(_ readiness: Readiness) {
         for _ in 0..<Self.acceptsPerTurn {
@@ -58,7 +66,7 @@ final class ClientListener: EventHandler {
         let address = peer.ipBits.map { IPAddress(high: $0.high, low: $0.low) }
         let text = text(of: address)
         return ClientFacts(
-            peerAddress: address, peerPort: peer.port, scheme: .http, listenerPort: socket.port,
+            peerAddress: address, peerPort: peer.port, scheme: isSecure ? .https : .http, listenerPort: socket.port,
             peerIsTrusted: address.map { peer in trusted.contains { $0.contains(peer) } } ?? false, addressText: text)
     }
 
@@ -90,7 +98,9 @@ final class ClientListener: EventHandler {
 
 /// Refuses a client for whom there is no room, in one small write that needs no state.
 enum Shedding {
-    static func refuse(_ descriptor: Int32) {
+    /// `isPlain`: the client would understand an answer before a handshake.
+    static func refuse(_ descriptor: Int32, isPlain: Bool) {
+        guard isPlain else { return SystemCalls.close(descriptor) }
         let answer: StaticString = """
             HTTP/1.1 503 Service Unavailable\r
             Authproxy-Error: overloaded\r

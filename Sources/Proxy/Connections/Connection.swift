@@ -1,37 +1,45 @@
 internal import HTTP
 public import Transport
 
-/// A plaintext stream socket on a worker's loop: readiness, unsent output and orderly ends; what client and upstream share.
+/// A stream socket on a worker's loop, plain or with TLS: readiness, unsent output and orderly ends; what client and upstream
+/// share.
 ///
 /// Reading is edge-triggered: `isReadable` stays set until a read says otherwise, so a connection that was paused goes on
 /// without a system call to find out. Output that the kernel does not take is kept in a leased buffer; whoever feeds this
 /// connection pauses while there is some (``hasUnsentOutput``), which bounds that buffer by one read.
 public class Connection: EventHandler {
     final let worker: Worker
+    final let loop: EventLoop
     private(set) final var descriptor: Int32
+    /// What the bytes are wrapped in; nil for a plain connection. See `Connection+TLS.swift`.
+    final var tls: TLSSession?
     final var isReadable = false
     /// The peer has said that it will send no more; there may still be bytes to read.
     final var peerFinished = false
     /// Set when the kernel reported an error or both directions closed.
     final var isBroken = false
-    private final var isWritable = true
+    final var isWritable = true
     private final var unsent: ByteBuffer?
     private final var unsentStart = 0
     /// Bytes that were spliced and that the peer has not taken yet; they come before `unsent`.
     private final var pipe: SplicePipe?
+    /// What the kernel sends of a file, in the place of a pipe.
+    final var file: FileStretch?
     /// Bytes received and not yet consumed: part of a head, or what follows the present message.
     final var input: ByteBuffer?
 
-    init(worker: Worker, descriptor: Int32) {
+    init(worker: Worker, descriptor: Int32, tls: TLSSession? = nil) {
         self.worker = worker
+        loop = worker.loop
         self.descriptor = descriptor
+        self.tls = tls
         super.init()
     }
 
     deinit { if descriptor >= 0 { SystemCalls.close(descriptor) } }
 
     final var isOpen: Bool { descriptor >= 0 }
-    final var hasUnsentOutput: Bool { unsent != nil || pipe != nil }
+    final var hasUnsentOutput: Bool { unsent != nil || pipe != nil || file != nil }
 
     // MARK: What subclasses do
 
@@ -43,6 +51,11 @@ public class Connection: EventHandler {
     func outputMoved() {}
     /// A write failed: the peer takes nothing more. What it has sent may still be read.
     func writeFailed() {}
+    /// The TLS handshake is complete: who the peer is, and which protocol it chose, is known. Nothing that it sent behind it has
+    /// been looked at yet.
+    func handshakeCompleted() {}
+    /// A peer that leaves without close_notify may have been cut off: an error, unless what it sends says where it ends.
+    var toleratesTruncation: Bool { false }
 
     // MARK: Events
 
@@ -69,6 +82,7 @@ public class Connection: EventHandler {
 
     override public final func turn() {
         worker.eventBegins()
+        if file != nil, isWritable, !sendUnsent() { return }
         if descriptor >= 0 { pump() }
     }
 
@@ -79,6 +93,7 @@ public class Connection: EventHandler {
 
     /// Reads once into `buffer`, behind what it holds.
     final func receive(into buffer: ByteBuffer, atMost limit: Int = Worker.receiveSize) -> IOResult {
+        if let tls { return receive(through: tls, into: buffer) }
         var result = IOResult.wouldBlock
         var room = 0
         unsafe buffer.appendUninitialized(minimum: limit) { free in
@@ -123,21 +138,27 @@ public class Connection: EventHandler {
 
     // MARK: Output
 
-    /// Sends all of `bytes`, now or as the peer takes it.
-    final func send(_ bytes: ByteBuffer) {
+    /// Sends all of `bytes`, now or as the peer takes it; with `more` the kernel may wait for what follows at once.
+    final func send(_ bytes: ByteBuffer, more: Bool = false) {
         if bytes.isEmpty || descriptor < 0 { return }
-        unsafe bytes.withUnsafeBytes { unsafe send($0) }
+        unsafe bytes.withUnsafeBytes { unsafe send($0, more: more) }
     }
 
-    final func send(_ bytes: UnsafeRawBufferPointer) {
-        if pipe != nil && unsent == nil { unsent = worker.buffers.lease() }
+    final func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
+        if let tls { return unsafe send(through: tls, bytes) }
+        unsafe transmit(bytes, more: more)
+    }
+
+    /// Sends bytes as they stand: plaintext, or TLS records.
+    @inline(always) final func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
+        if pipe != nil || file != nil, unsent == nil { unsent = worker.buffers.lease() }
         if let unsent {
             unsafe unsent.append(bytes)
             return
         }
         var sent = 0
         if isWritable {
-            switch unsafe SystemCalls.send(descriptor, bytes) {
+            switch unsafe SystemCalls.send(descriptor, bytes, more: more) {
             case .bytes(let count): sent = count
             case .wouldBlock: isWritable = false
             case .end: break
@@ -164,6 +185,7 @@ public class Connection: EventHandler {
 
     private final func send(_ first: UnsafeRawBufferPointer, then second: UnsafeRawBufferPointer) {
         if first.isEmpty { return unsafe send(second) }
+        if let tls { return unsafe send(through: tls, first, then: second) }
         guard !hasUnsentOutput, isWritable else {
             unsafe send(first)
             if descriptor >= 0 { unsafe send(second) }
@@ -196,10 +218,10 @@ public class Connection: EventHandler {
 
     /// False when the connection is gone or its output failed.
     private final func sendUnsent() -> Bool {
-        if pipe != nil {
-            drainPipe()
+        if pipe != nil || file != nil {
+            pipe != nil ? drainPipe() : drainFile()
             if descriptor < 0 { return false }
-            if pipe != nil { return true }
+            if pipe != nil || file != nil { return true }
             if unsent == nil {
                 outputDrained()
                 return descriptor >= 0
@@ -274,6 +296,7 @@ public class Connection: EventHandler {
     }
 
     final func dropUnsent() {
+        file = nil
         if let pipe {
             self.pipe = nil
             worker.pipes.giveBack(pipe)
@@ -286,12 +309,21 @@ public class Connection: EventHandler {
     // MARK: Ends
 
     /// Says that no more is sent, keeps reading.
-    final func finishSending() { if descriptor >= 0 { SystemCalls.finishSending(descriptor) } }
+    final func finishSending() {
+        guard descriptor >= 0 else { return }
+        if let tls {
+            sayFarewell(tls)
+            // What the farewell waits for would be cut off.
+            if descriptor < 0 || hasUnsentOutput { return }
+        }
+        SystemCalls.finishSending(descriptor)
+    }
 
     /// Leaves the loop and closes; with `reset` the peer sees at once that what it got is not complete.
     final func closeDescriptor(reset: Bool = false) {
         guard descriptor >= 0 else { return }
-        worker.loop.remove(self)
+        if let tls { endSession(tls, abruptly: reset) }
+        loop.remove(self)
         if reset { SystemCalls.resetOnClose(descriptor) }
         SystemCalls.close(descriptor)
         descriptor = -1

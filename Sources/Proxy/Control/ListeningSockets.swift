@@ -5,6 +5,15 @@ final class ListeningSockets {
     private struct Entry {
         var definition: ListenerDefinition
         var sockets: [ListeningSocket]  // one a worker, or one that all share
+
+        func described(by definition: ListenerDefinition) -> Entry {
+            let sockets = sockets.map { socket in
+                var socket = socket
+                socket.definition = definition
+                return socket
+            }
+            return Entry(definition: definition, sockets: sockets)
+        }
     }
 
     private var entries: [Entry] = []
@@ -21,16 +30,18 @@ final class ListeningSockets {
     func adopt(_ definitions: [ListenerDefinition]) throws(Failure) {
         var fresh: [Entry] = []
         do {
-            for definition in definitions where !entries.contains(where: { $0.definition == definition }) {
+            for definition in definitions where !entries.contains(where: { $0.definition.hasSocket(of: definition) }) {
                 fresh.append(Entry(definition: definition, sockets: try open(definition)))
             }
         } catch {
             for entry in fresh { close(entry) }
             throw error
         }
-        forgotten = entries.filter { entry in !definitions.contains(entry.definition) }
+        forgotten = entries.filter { entry in !definitions.contains { $0.hasSocket(of: entry.definition) } }
         let all = entries + fresh
-        entries = definitions.compactMap { definition in all.first { $0.definition == definition } }
+        entries = definitions.compactMap { definition in
+            all.first { $0.definition.hasSocket(of: definition) }.map { $0.described(by: definition) }
+        }
     }
 
     private var forgotten: [Entry] = []

@@ -32,6 +32,7 @@ package final class Server {
     let logWriter: LogWriter
     let service: ServiceManager
     let watched: WatchedFiles
+    private let tls: TLSControl
     private var admin: AdminListener?
     private var child: ChildProcess?
     private(set) var isDraining = false
@@ -66,7 +67,10 @@ package final class Server {
             loop = try EventLoop()
             resolver = try Resolver()
             logWriter = try LogWriter(configuration.log, allowsColour: options.isTerminal)
+            tls = try TLSControl(configuration)
             try sockets.adopt(configuration.listeners)
+        } catch let failure as TLSFiles.Failure {
+            throw StartFailure(text: "\(failure.path): \(failure.text)", isConfiguration: true)
         } catch let failure as ListeningSockets.Failure {
             throw StartFailure(text: failure.text, isConfiguration: false)
         } catch {
@@ -74,8 +78,8 @@ package final class Server {
         }
         watched = WatchedFiles(configuration, dependencies: options.watchesConfiguration ? dependencies : [])
         indexes = labels.adopt(configuration)
-        startWorkers(count)
         do {
+            try startWorkers(count)
             try addHandlers()
             admin = try AdminListener(server: self)
         } catch {
@@ -88,7 +92,7 @@ package final class Server {
         return String(random.next() & 0xffff_ffff, radix: 16)
     }
 
-    private func startWorkers(_ count: Int) {
+    private func startWorkers(_ count: Int) throws(TLSFiles.Failure) {
         let limit = ConnectionLimit.clamped(configuration.limits.connections)
         if limit < configuration.limits.connections {
             configuration.limits.connections = limit
@@ -100,7 +104,8 @@ package final class Server {
             guard let mailbox = try? Mailbox<WorkerMessage>() else { continue }
             let start = WorkerStart(
                 index: index, workerCount: count, mailbox: mailbox, resolver: resolver, logWriter: logWriter, instance: instance)
-            mailbox.post(.adopt(Handover(Snapshot(adoption)), sockets.sockets(forWorker: index)))
+            let contexts = try TLSContexts(configuration, keys: tls.keys)
+            mailbox.post(.adopt(Handover(Snapshot(adoption, tls: contexts)), sockets.sockets(forWorker: index)))
             workers.append(WorkerThread(start))
         }
     }
@@ -117,6 +122,7 @@ package final class Server {
             handlers.append(fileHandler)
         }
         try addTicker(every: WatchedFiles.interval) { [unowned self] in checkFiles() }
+        try addTicker(every: TicketKeys.rotationInterval) { [unowned self] in rotateTicketKeys() }
         if let watchdog = service.watchdogMilliseconds {
             try addTicker(every: max(watchdog / 3, 100)) { [unowned self] in checkWorkersLive() }
         }
@@ -152,9 +158,10 @@ package final class Server {
         switch definition.address {
         case .tcp(let host, _):
             let name = host.isEmpty ? "localhost" : host.contains(":") ? "[\(host)]" : host
-            return "http://\(name):\(port)"
+            return "\(definition.tls == nil ? "http" : "https")://\(name):\(port)"
         case .unix(let path, _): return "unix:\(path)"
-        case .inherited: return port == 0 ? definition.display : "http://localhost:\(port)"
+        case .inherited:
+            return port == 0 ? definition.display : "\(definition.tls == nil ? "http" : "https")://localhost:\(port)"
         }
     }
 
@@ -239,12 +246,15 @@ package final class Server {
             logWriter.log(.error, "the configuration was not changed:\n\(text)")
             return text
         case .loaded(var fresh, let dependencies):
+            var contexts: [Handover<TLSContexts>] = []
             do {
+                contexts = try tls.adopt(fresh, workers: workers.count)
                 try sockets.adopt(fresh.listeners)
             } catch {
+                let text = (error as? ListeningSockets.Failure)?.text ?? (error as? TLSFiles.Failure).map { "\($0.path): \($0.text)" }
                 lastReloadSucceeded = false
-                logWriter.log(.error, "the configuration was not changed: \(error.text)")
-                return error.text
+                logWriter.log(.error, "the configuration was not changed: \(text ?? "\(error)")")
+                return text ?? "\(error)"
             }
             fresh.limits.connections = ConnectionLimit.clamped(fresh.limits.connections)
             fresh.workers = configuration.workers
@@ -253,7 +263,8 @@ package final class Server {
             watched.adopt(fresh, dependencies: options.watchesConfiguration ? dependencies : [])
             warnOfListFaults()
             for (index, worker) in workers.enumerated() {
-                worker.mailbox.post(.adopt(Handover(Snapshot(adoption)), sockets.sockets(forWorker: index)))
+                let snapshot = Snapshot(adoption, tls: contexts[index].take() ?? TLSContexts())
+                worker.mailbox.post(.adopt(Handover(snapshot), sockets.sockets(forWorker: index)))
             }
             logWriter.apply(fresh.log)
             try? admin?.adopt(fresh.admin)
@@ -282,10 +293,27 @@ package final class Server {
                 }
                 logWriter.log(.info, "new content of \(display) is in force")
                 warnOfListFaults(index)
+            case .certificates: reloadCertificates()
             case .configuration:
                 _ = reload()
             }
         }
+    }
+
+    /// The files of listeners or upstreams have changed: new connections are made by what is in them now, if that is sound.
+    private func reloadCertificates() {
+        do {
+            let contexts = try tls.adopt(configuration, workers: workers.count)
+            for (worker, contexts) in zip(workers, contexts) { worker.mailbox.post(.tls(contexts)) }
+            logWriter.log(.info, "new certificates are in force")
+        } catch {
+            logWriter.log(.error, "\(error.path): \(error.text); the last good certificates are kept")
+        }
+    }
+
+    private func rotateTicketKeys() {
+        guard let keys = tls.rotatedKeys() else { return }
+        for worker in workers { worker.mailbox.post(.ticketKeys(keys)) }
     }
 
     private var adoption: Adoption {

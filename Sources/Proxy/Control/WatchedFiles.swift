@@ -1,12 +1,13 @@
 package import Policy
 internal import Transport
 
-/// The files whose new content takes effect by itself: secrets and URL lists always, the configuration if asked.
+/// The files whose new content takes effect by itself: secrets, URL lists and certificates always, the configuration if asked.
 final class WatchedFiles {
     enum Change {
         case secret(SecretID, Secret, display: String)
         case unreadable(display: String, why: String)
         case urlList(Int, text: [UInt8], display: String)
+        case certificates
         case configuration
     }
 
@@ -19,6 +20,7 @@ final class WatchedFiles {
     /// The lists of the configuration's rules with their present texts; their numbers are those of the workers' tables.
     private(set) var urlLists: [URLListSource] = []
     private var dependencies: Set<String> = []
+    private var certificates: Set<String> = []
 
     init(_ configuration: Configuration, dependencies: [String]) {
         watcher = FileWatcher(paths: [])
@@ -36,7 +38,8 @@ final class WatchedFiles {
         urlLists = []
         self.dependencies = Set(dependencies)
         let definitions = URLListFiles.definitions(configuration.rules)
-        watcher.setPaths(Array(secrets.keys) + definitions.map(\.path) + dependencies)
+        certificates = Set(configuration.listeners.flatMap { $0.tls?.files ?? [] } + configuration.upstreams.flatMap(\.tls.files))
+        watcher.setPaths(Array(secrets.keys) + definitions.map(\.path) + dependencies + certificates)
         // Read after the watch is set, so that no change in between is missed.
         for definition in definitions {
             lists[definition.path, default: []].append(urlLists.count)
@@ -47,11 +50,14 @@ final class WatchedFiles {
     func changes() -> [Change] {
         var found: [Change] = []
         var reloads = false
+        var hasCertificates = false
         for path in watcher.changedPaths() {
             if let ids = secrets[path] { found += secretChanges(path, ids) }
             if let indexes = lists[path] { found += listChanges(path, indexes) }
             if dependencies.contains(path) { reloads = true }
+            if certificates.contains(path) { hasCertificates = true }
         }
+        if hasCertificates { found.append(.certificates) }
         if reloads { found.append(.configuration) }
         return found
     }

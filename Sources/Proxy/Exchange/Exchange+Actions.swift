@@ -24,6 +24,12 @@ extension Exchange {
         }
     }
 
+    func startServe(_ serve: ServePlan, rule: Int) {
+        let file = fileLoader
+        loader = .file(file)
+        file.start(serve, rule: rule)
+    }
+
     func startRespond(_ respond: RespondPlan) {
         loader = .fixed(fixedLoader)
         fixedLoader.start(status: respond.status, content: respond.body.span) { [context] (out) throws(Rejection) in
@@ -79,7 +85,10 @@ extension Exchange {
         out.append("\r\nContent-Length: ")
         out.append(decimal: body.count)
         if rejection.status == 503 { out.append("\r\nRetry-After: 1") }
-        if rejection == .methodNotAllowed { out.append("\r\nAllow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS") }
+        if rejection == .methodNotAllowed {
+            // Once a rule has taken the request, it is a file that was asked for.
+            out.append(isTagged ? "\r\nAllow: GET, HEAD" : "\r\nAllow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS")
+        }
         if !keeps {
             out.append("\r\nConnection: close")
         } else if head.version == .http10 {
@@ -117,12 +126,12 @@ extension Exchange {
     func finishRecord(_ client: ClientConnection?) {
         record.endedAt = worker.microseconds()
         let rule = plan.map { $0.actionRule } ?? -1
-        worker.metrics.requestAnswered(
+        metrics.requestAnswered(
             listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,
             rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
             durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn, bytesOut: record.bytesOut)
         if record.attempts > 0, let upstream {
-            worker.metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
+            metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
         }
         guard worker.workerLog.wantsAccess else { return }
         var texts = AccessTexts()

@@ -69,7 +69,7 @@ extension Exchange: LoaderDelegate {
         responseBegins()
         record.status = 101
         client.becomeTunnel()
-        worker.metrics.tunnelOpened()
+        metrics.tunnelOpened()
         return .becomeTunnel
     }
 
@@ -81,8 +81,12 @@ extension Exchange: LoaderDelegate {
     }
 
     /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
-    var spliceClient: ClientConnection? { page == nil ? client.flatMap { $0.takesSplice ? $0 : nil } : nil }
+    var spliceClient: ClientConnection? { page == nil ? client.flatMap { $0.takesKernelContent() ? $0 : nil } : nil }
 
+    /// The client's connection, where the kernel may send a file into it; nil where content has to pass through this process.
+    var fileClient: ClientConnection? { page == nil ? client.flatMap { $0.takesKernelContent(more: true) ? $0 : nil } : nil }
+
+    /// So much went out without passing through this process.
     func loader(didSplice count: Int) { record.bytesOut &+= UInt64(count) }
 
     func loaderDidFinish(trailers: TrailerSection?) {

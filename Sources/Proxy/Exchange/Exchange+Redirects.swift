@@ -46,7 +46,7 @@ extension Exchange {
         else { return false }
         if redirects.hops == 0 {
             redirects.chain.origin.set(
-                scheme: context.destinationScheme, authority: context.upstreamAuthority.span, sentHost: context.sentHost.span)
+                scheme: context.destination.scheme, authority: context.destination.authority.span, sentHost: context.sentHost.span)
             redirects.chain.begin(request, settings: snapshot.canonical)
             redirects.upstream = upstream
         }
@@ -58,22 +58,22 @@ extension Exchange {
         }
         let verdict = RedirectPolicy.decide(
             response, to: current, by: proxy.definition.redirects, bodyIsReplayable: contentCanBeReplayed,
-            reach: RedirectPolicy.Reach(https: false, upstreamIsPrivate: redirects.upstream?.isPrivate ?? false), base: base,
+            reach: RedirectPolicy.Reach(upstreamIsPrivate: redirects.upstream?.isPrivate ?? false), base: base,
             now: context.unixTime, chain: redirects.chain)
         switch verdict {
         case .follow(let hop):
             redirects.hop = hop
             redirects.lastProxy = proxy
             keepCookies(of: response)
-            worker.metrics.redirected(.followed)
+            metrics.redirected(.followed)
             return true
         case .handBack:
             redirects.hasResolvedLocation = redirects.hops > 0 && hasResolvableLocation(response)
-            worker.metrics.redirected(.handedBack)
+            metrics.redirected(.handedBack)
             return false
         case .loop:
             redirects.failure = .redirectLoop
-            worker.metrics.redirected(.loop)
+            metrics.redirected(.loop)
             return true
         }
     }
@@ -112,15 +112,11 @@ extension Exchange {
         if !hop.keepsBody { discardContent() }
     }
 
-    /// The upstream that a hop goes to: the configured one where the hop names its origin, else the origin itself. Nil, and the
-    /// exchange has failed, when it must not be asked.
-    func upstreamForHop(_ configured: Upstream) -> Upstream? {
+    /// The upstream that a hop goes to: the configured one where the hop names its origin, else the origin itself, over TLS
+    /// verified by the system's authorities where the URL says https.
+    func upstreamForHop(_ configured: Upstream) -> Upstream {
         guard redirects.isAway else { return configured }
         let url = redirects.chain.url
-        guard url.scheme == .http else {
-            // TLS to upstreams is not in this version; such a hop is never followed.
-            return nil
-        }
         let isPrivate = configured.isPrivate
         let authority = String(decoding: Array(copying: url.authority.span), as: UTF8.self)
         let host = String(decoding: Array(copying: url.host), as: UTF8.self)
@@ -139,9 +135,8 @@ extension Exchange {
 
     /// A hop that no rule takes: sent as it is, without edits and credential.
     func sendUntakenHop() {
-        guard let configured = redirects.upstream, let upstream = upstreamForHop(configured) else {
-            return fail(.upstreamUnreachable)
-        }
+        guard let configured = redirects.upstream else { return fail(.internalError) }
+        let upstream = upstreamForHop(configured)
         plan = snapshot.rules.planWithoutRule(towards: configured.index)
         startUpstream(upstream, redirects.lastProxy ?? ProxyPlan(ProxyDefinition()))
     }

@@ -19,7 +19,7 @@ extension UpstreamLoader {
 
     /// Large content of the request may go to this connection without being looked at.
     var spliceConnection: UpstreamConnection? {
-        guard phase == .head || phase == .content, let connection, case .length = requestFraming,
+        guard phase == .head || phase == .content, let connection, connection.tls == nil, case .length = requestFraming,
             !connection.hasUnsentOutput, !connection.isWriteBroken
         else { return nil }
         worker.flushUpstreamOutput()

@@ -28,6 +28,21 @@ package enum InjectionResult: Int, Sendable, CaseIterable {
     }
 }
 
+/// TLS handshakes, by how they ended.
+package struct Handshakes: Sendable {
+    package var full: UInt64 = 0
+    package var resumed: UInt64 = 0
+    package var failed: UInt64 = 0
+
+    package mutating func note(resumed isResumed: Bool) { if isResumed { resumed &+= 1 } else { full &+= 1 } }
+
+    mutating func add(_ other: Handshakes) {
+        full &+= other.full
+        resumed &+= other.resumed
+        failed &+= other.failed
+    }
+}
+
 /// All counters of a worker, or the sum of several workers'.
 package struct MetricsSnapshot: Sendable {
     /// Upper bounds of the buckets of request durations, in microseconds.
@@ -45,6 +60,8 @@ package struct MetricsSnapshot: Sendable {
     package var clientConnectionsOpen = 0
     package var clientConnectionsAccepted: UInt64 = 0
     package var clientConnectionsShed: UInt64 = 0
+    package var clientHandshakes = Handshakes()
+    package var upstreamHandshakes = Handshakes()
     /// Keys: ``upstreamKey(_:status:)``.
     package var upstreamRequests = CounterTable()
     package var upstreamConnectionsIdle = 0
@@ -82,6 +99,8 @@ package struct MetricsSnapshot: Sendable {
         sum.clientConnectionsOpen += right.clientConnectionsOpen
         sum.clientConnectionsAccepted &+= right.clientConnectionsAccepted
         sum.clientConnectionsShed &+= right.clientConnectionsShed
+        sum.clientHandshakes.add(right.clientHandshakes)
+        sum.upstreamHandshakes.add(right.upstreamHandshakes)
         sum.upstreamRequests = left.upstreamRequests + right.upstreamRequests
         sum.upstreamConnectionsIdle += right.upstreamConnectionsIdle
         sum.upstreamConnectionsActive += right.upstreamConnectionsActive
@@ -162,7 +181,13 @@ package final class WorkerMetrics {
     /// Turned away since there are too many.
     package func clientShed() { counts.clientConnectionsShed &+= 1 }
 
+    package func handshakeCompleted(resumed: Bool) { counts.clientHandshakes.note(resumed: resumed) }
+    package func handshakeFailed() { counts.clientHandshakes.failed &+= 1 }
+
     // MARK: Upstreams
+
+    package func upstreamHandshakeCompleted(resumed: Bool) { counts.upstreamHandshakes.note(resumed: resumed) }
+    package func upstreamHandshakeFailed() { counts.upstreamHandshakes.failed &+= 1 }
 
     /// Status 0: no answer came.
     package func upstreamAnswered(_ upstream: UInt16, status: Int) {

@@ -76,6 +76,13 @@ package struct PrometheusText {
         sample("authproxy_client_bytes_total", ["direction": "sent"], metrics.bytesSent)
     }
 
+    private func writeHandshakes(_ name: StaticString, _ help: StaticString, _ handshakes: Handshakes) {
+        family(name, "counter", help)
+        sample(name, ["result": "full"], handshakes.full)
+        sample(name, ["result": "resumed"], handshakes.resumed)
+        sample(name, ["result": "failed"], handshakes.failed)
+    }
+
     private func writeConnections(_ metrics: MetricsSnapshot, _ labels: MetricLabels) {
         gauge("authproxy_client_connections", "Client connections that are open.", metrics.clientConnectionsOpen)
         counter(
@@ -84,6 +91,8 @@ package struct PrometheusText {
         counter(
             "authproxy_client_connections_shed_total", "Client connections turned away at the limit.",
             metrics.clientConnectionsShed)
+        writeHandshakes("authproxy_client_handshakes_total", "TLS handshakes with clients.", metrics.clientHandshakes)
+        writeHandshakes("authproxy_upstream_handshakes_total", "TLS handshakes with upstreams.", metrics.upstreamHandshakes)
         gauge("authproxy_tunnels", "Upgraded connections that are open.", metrics.tunnelsOpen)
         counter("authproxy_tunnels_opened_total", "Connections that were upgraded.", metrics.tunnelsOpened)
 

@@ -17,11 +17,14 @@ final class Upstream {
     private var turn = 0
     private var waiting: [UpstreamLoader] = []
     private let worker: Worker
+    /// Nil where no server has an `https` URL.
+    private(set) var tls: TLSClientContext?
     /// Set when a newer configuration has taken over: nothing is pooled any more.
     private(set) var isRetired = false
 
-    init(_ definition: UpstreamDefinition, index: Int, worker: Worker, workers: Int) {
+    init(_ definition: UpstreamDefinition, index: Int, worker: Worker, workers: Int, tls: TLSClientContext?) {
         self.definition = definition
+        self.tls = tls
         self.index = index
         self.worker = worker
         nameText.append(text: definition.name)
@@ -31,6 +34,16 @@ final class Upstream {
         limit = max(1, (definition.pool.maximumConnections + workers - 1) / workers)
         for server in definition.servers {
             servers.append(UpstreamServer(server, upstream: self, worker: worker))
+        }
+    }
+
+    /// The certificates have changed: pooled connections were made with those before.
+    func adopt(_ fresh: TLSClientContext?) {
+        guard tls != nil else { return }
+        tls = fresh
+        for server in servers {
+            server.resumption.forget()
+            server.closeIdle()
         }
     }
 
@@ -135,14 +148,14 @@ final class UpstreamServer {
     /// SAFETY: an upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only
     /// while the snapshot that owns it is held by its exchange.
     unowned(unsafe) let upstream: Upstream
-    private let worker: Worker
-    /// As it is written into Host.
-    let authority = ByteBuffer(capacity: 32)
-    /// Lower-cased, IPv6 literals in brackets; of a unix socket `localhost`.
-    let host = ByteBuffer(capacity: 32)
-    let port: UInt16
-    /// Known by a name rather than an address.
-    let hasName: Bool
+    let worker: Worker
+    /// The latest TLS session with this server.
+    let resumption = TLSResumption()
+    var logsHandshakesAgainAt: Int64 = 0
+    /// Of a unix socket the host is `localhost`.
+    let destination: Destination
+    /// `preserve_host: auto` keeps the client's Host but for https to a name, where the certificate and Host are to agree.
+    let prefersClientHost: Bool
     private var idle: [UpstreamConnection] = []
     var requestsUnderWay = 0
     private(set) var addresses: [SocketAddress] = []
@@ -161,18 +174,18 @@ final class UpstreamServer {
         self.upstream = upstream
         self.worker = worker
         self.permits = permits
-        authority.append(text: definition.authority)
+        let host: String
+        let port: UInt16
         switch definition.address {
         case .unix:
-            port = definition.scheme.defaultPort
-            hasName = false
-            host.append("localhost")
+            (host, port) = ("localhost", definition.scheme.defaultPort)
+            prefersClientHost = true
         case .tcp(let name, let number):
-            port = number
             let isLiteral = IPAddress.parse(name) != nil
-            hasName = !isLiteral
-            host.append(text: isLiteral && name.contains(":") ? "[\(name)]" : name.lowercased())
+            (host, port) = (isLiteral && name.contains(":") ? "[\(name)]" : name.lowercased(), number)
+            prefersClientHost = definition.scheme != .https || isLiteral
         }
+        destination = Destination(authority: definition.authority, host: host, port: port, scheme: definition.scheme)
         if case .unix(let path) = definition.address, let address = try? SocketAddress(unixPath: path) {
             addresses = [address]
         }
@@ -221,6 +234,15 @@ final class UpstreamServer {
 
     func takeIdle() -> UpstreamConnection? {
         while let connection = idle.popLast() {
+            if connection.isOpen && connection.isQuiet { return connection }
+            connection.close()
+        }
+        return nil
+    }
+
+    func takeIdle(where isFit: (UpstreamConnection) -> Bool) -> UpstreamConnection? {
+        while let index = idle.lastIndex(where: isFit) {
+            let connection = idle.remove(at: index)
             if connection.isOpen && connection.isQuiet { return connection }
             connection.close()
         }

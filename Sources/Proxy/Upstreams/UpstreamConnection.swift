@@ -4,7 +4,9 @@ internal import Transport
 /// The upstream's end: a connection that one loader uses at a time, and that waits in its server's pool in between.
 final class UpstreamConnection: Connection {
     let server: UpstreamServer
+    /// The socket is; with TLS the handshake comes next.
     private(set) var isConnected: Bool
+    let client: ProxiedClient?
     /// The loader that it works for; nil while idle.
     var loader: UpstreamLoader?
     /// It has carried a request before: the server may have closed it just now.
@@ -14,9 +16,11 @@ final class UpstreamConnection: Connection {
 
     private static let readsPerTurn = 16
 
-    init(worker: Worker, descriptor: Int32, server: UpstreamServer, isConnected: Bool) {
+    /// `client`: for whom it is opened, where the server is told so (the PROXY protocol).
+    init(worker: Worker, descriptor: Int32, server: UpstreamServer, isConnected: Bool, client: ProxiedClient?) {
         self.server = server
         self.isConnected = isConnected
+        self.client = client
         super.init(worker: worker, descriptor: descriptor)
     }
 
@@ -26,7 +30,7 @@ final class UpstreamConnection: Connection {
         if error == 0 {
             isConnected = true
             isBroken = false
-            loader?.connected()
+            if greet() { loader?.connected() }
         } else {
             connectFailed()
         }
@@ -47,6 +51,7 @@ final class UpstreamConnection: Connection {
         guard let loader else {
             return checkIdle()
         }
+        if let tls, !tls.isEstablished { return shakeHands(tls, for: loader) }
         var reads = 0
         while isOpen, self.loader === loader, loader.wantsInput {
             if let own = input, loader.canUseInput {
@@ -57,7 +62,7 @@ final class UpstreamConnection: Connection {
             }
             guard isReadable else { break }
             if reads == Self.readsPerTurn {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 break
             }
             reads += 1
@@ -71,6 +76,7 @@ final class UpstreamConnection: Connection {
     var isQuiet: Bool {
         if peerFinished || isBroken { return false }
         guard isReadable else { return true }
+        if let tls { return isQuiet(through: tls) }
         if SystemCalls.hasInput(descriptor) { return false }
         isReadable = false
         return true
@@ -83,7 +89,7 @@ final class UpstreamConnection: Connection {
     }
 
     private func readOnce(_ loader: UpstreamLoader) -> Bool {
-        if input == nil, let target = loader.spliceTarget,
+        if input == nil, tls == nil, let target = loader.spliceTarget,
             let result = target.client.splice(from: self, atMost: target.limit)
         {
             switch result {
@@ -114,12 +120,12 @@ final class UpstreamConnection: Connection {
 
     override func outputDrained() { loader?.outputDrained() }
 
-    override func outputMoved() { if loader != nil { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) } }
+    override func outputMoved() { if loader != nil { loop.setDeadline(self, after: worker.timeouts.writeIdle) } }
 
     override func writeFailed() {
         isWriteBroken = true
         isReadable = true
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     override func deadlinePassed() {

@@ -4,14 +4,12 @@ import re
 import yaml
 
 # Keys of the configuration contract that belong to later versions, wherever they stand.
-LATER_KEYS = {"tls": "TLS", "h2c": "HTTP/2", "serve": "local files", "authenticators": "client authentication",
+LATER_KEYS = {"h2c": "HTTP/2", "authenticators": "client authentication",
               "authenticate": "client authentication", "oauth2": "OAuth 2 credentials", "aws_sigv4": "AWS signing"}
 
 
 def unmet(case):
     """The first thing that the case needs and this version lacks; None when the case can be held against it."""
-    if case.get("tls"):
-        return "TLS"
     for name in ("origin_options", "origin2_options"):
         reason = of_connection(case.get(name, {}))
         if reason:
@@ -31,9 +29,7 @@ def unmet(case):
 
 
 def of_connection(options):
-    if options.get("h2"):
-        return "HTTP/2"
-    return "TLS" if "tls" in options else None
+    return "HTTP/2" if options.get("h2") else None
 
 
 def of_configuration(text, variant):
@@ -57,8 +53,6 @@ def of_tree(node):
             return LATER_KEYS[key]
         if key in ("protocol", "protocols") and "h2" in str(value):
             return "HTTP/2"
-        if key == "url" and str(value).startswith("https:") or key == "upstream" and str(value).startswith("https:"):
-            return "TLS"
         reason = of_tree(value)
         if reason:
             return reason
