@@ -132,14 +132,6 @@ let faultyKeys: [Example] = [
     Example(
         #"""
         upstream: demo
-        html: {inject: []}
-        """#,
-        [
-            #"2:1: error: `html` is not in this version (rewriting of HTML comes later)"#,
-        ]),
-    Example(
-        #"""
-        upstream: demo
         limits: {h2_streams: 64}
         """#,
         [

@@ -104,7 +104,10 @@ import Testing
             "1:27: error: serve.index: expected a file's name such as `index.html`, found `a/b` (the name alone, such as `index.html`)"
         ),
         ("{dir: /tmp, cors: maybe}", "1:26: error: serve.cors: expected `auto`, `all` or `none`, found `maybe`"),
-        ("{dir: /tmp, spa_fallback: yes}", "1:34: error: serve.spa_fallback: expected `true` or `false`, found `yes` (write `true`)"),
+        (
+            "{dir: /tmp, spa_fallback: yes}",
+            "1:34: error: serve.spa_fallback: expected `true` or `false`, found `yes` (write `true`)"
+        ),
         ("{dir: /tmp, falthrough: true}", "1:20: error: serve.falthrough: unknown key `falthrough` (did you mean `fallthrough`?)"),
         (
             "{dir: /tmp, cache_control: \"{client.ip}\"}",

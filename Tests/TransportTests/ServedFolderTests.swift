@@ -89,7 +89,9 @@ import Testing
             _ = open(served, "a")
             let before = count()
             for _ in 0..<50 {
-                for path in ["a", "sub/b", "sub", "outside", "fifo", "missing", "a/b", "sub/missing/x", "inside"] { _ = open(served, path) }
+                for path in ["a", "sub/b", "sub", "outside", "fifo", "missing", "a/b", "sub/missing/x", "inside"] {
+                    _ = open(served, path)
+                }
                 _ = served.name(like: Array("A".utf8).span, in: Array("".utf8).span, now: 0)
                 _ = served.name(like: Array("A".utf8).span, in: Array("a".utf8).span, now: 0)
             }
@@ -126,7 +128,8 @@ import Testing
         for index in 0..<5000 { folder.write("File\(index)", "") }
         let served = ServedFolder(folder.path)
         for index in 0..<5000 {
-            #expect(served.name(like: Array("fILE\(index)".utf8).span, in: Array("".utf8).span, now: 0) == Array("File\(index)".utf8))
+            #expect(
+                served.name(like: Array("fILE\(index)".utf8).span, in: Array("".utf8).span, now: 0) == Array("File\(index)".utf8))
         }
         #expect(served.listings.count == 1)
     }

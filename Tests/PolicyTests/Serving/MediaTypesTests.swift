@@ -6,7 +6,8 @@ import Testing
     private let builtIn = MediaTypes(system: [])
 
     @Test(arguments: [
-        ("a.html", "text/html; charset=utf-8"), ("A.HTML", "text/html; charset=utf-8"), ("a.b.js", "text/javascript; charset=utf-8"),
+        ("a.html", "text/html; charset=utf-8"), ("A.HTML", "text/html; charset=utf-8"),
+        ("a.b.js", "text/javascript; charset=utf-8"),
         ("a.json", "application/json"), ("a.svg", "image/svg+xml"), ("a.woff2", "font/woff2"), ("a.tar.gz", "application/gzip"),
         ("a", "application/octet-stream"), ("a.", "application/octet-stream"), (".html", "application/octet-stream"),
         ("dir.css/a", "application/octet-stream"), ("a.nobody-knows", "application/octet-stream"), ("", "application/octet-stream"),
@@ -25,11 +26,14 @@ import Testing
         #expect(types.contentType(of: "a.css", charset: "latin1") == "text/css; charset=latin1")
     }
 
-    @Test(arguments: [
-        ("a.css", [.text, .compressible, .crossOrigin]), ("a.mjs", [.text, .compressible, .crossOrigin]), ("a.txt", [.text, .compressible]),
-        ("a.json", [.compressible]), ("a.svg", [.compressible]), ("a.png", []), ("a.woff2", [.crossOrigin]), ("a.webm", []),
-        ("a.ttf", [.compressible, .crossOrigin]), ("a.wasm", [.compressible, .crossOrigin]), ("a.zip", []), ("a.ico", [.compressible]),
-    ] as [(String, MediaTypes.Traits)])
+    @Test(
+        arguments: [
+            ("a.css", [.text, .compressible, .crossOrigin]), ("a.mjs", [.text, .compressible, .crossOrigin]),
+            ("a.txt", [.text, .compressible]),
+            ("a.json", [.compressible]), ("a.svg", [.compressible]), ("a.png", []), ("a.woff2", [.crossOrigin]), ("a.webm", []),
+            ("a.ttf", [.compressible, .crossOrigin]), ("a.wasm", [.compressible, .crossOrigin]), ("a.zip", []),
+            ("a.ico", [.compressible]),
+        ] as [(String, MediaTypes.Traits)])
     func traitsFollowFromTypes(name: String, traits: MediaTypes.Traits) {
         #expect(builtIn.traits(builtIn.type(of: bytes(name))) == traits)
     }
