@@ -10,7 +10,9 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -21,9 +23,11 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -79,6 +83,22 @@ static inline int64_t clinux_realtime_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+// Of a file below `folder`, never of one that a symbolic link, `..` or a link of /proc leads out to. Never waits for the other
+// end of a FIFO, never takes a terminal over. glibc has no wrapper for the call.
+static inline int clinux_open_beneath(int folder, const char *path) {
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}
+// The same file where openat2 is not to be had: one component, which is no link.
+static inline int clinux_open_component(int folder, const char *name, int is_folder) {
+    return openat(folder, name, O_CLOEXEC | O_NOFOLLOW | (is_folder ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY));
+}
+static inline int clinux_open_folder(const char *path) { return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); }
+static inline ssize_t clinux_sendfile(int to, int from, int64_t offset, size_t length) {
+    off_t position = offset;
+    return sendfile(to, from, &position, length);
 }
 // Not blocked by a FIFO that nobody writes.
 static inline int clinux_open_read(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }

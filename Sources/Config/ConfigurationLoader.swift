@@ -76,6 +76,9 @@ package enum ConfigurationLoader {
 }
 
 extension ConfigurationDecoder {
+    /// The system's table of media types; where there is none, ours has to do.
+    private static let systemMediaTypes = "/etc/mime.types"
+
     /// The whole file; of use only if no error was noted.
     fileprivate func configuration(_ root: Node) -> Configuration {
         var configuration = Configuration()
@@ -97,6 +100,9 @@ extension ConfigurationDecoder {
         configuration.upstreams = upstreams.definitions
         configuration.credentials = credentials.entries.compactMap(\.definition)
         configuration.rules = rules.map(\.definition)
+        if rules.contains(where: { if case .serve = $0.definition.action { true } else { false } }) {
+            configuration.mediaTypes = (try? FileReader.read(Self.systemMediaTypes)) ?? []
+        }
         configuration.limits = limits(fields.fields("limits"))
         configuration.timeouts = timeouts(fields.fields("timeouts"))
         configuration.workers = workers(fields["workers"])

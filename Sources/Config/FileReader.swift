@@ -33,6 +33,18 @@ enum FileReader {
         }
     }
 
+    enum Kind { case missing, file, folder, other }
+
+    static func kind(of path: String) -> Kind {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return .missing }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .folder
+        default: return .other
+        }
+    }
+
     /// A path as it is used: relative ones begin at `folder`.
     static func absolute(_ path: String, in folder: String) -> String {
         if path.hasPrefix("/") { return path }

@@ -24,7 +24,7 @@ extension RequestWriter {
         var description = RequestDescription()
         let buffer = ByteBuffer(capacity: 1024)
         description.method = RuleBytes.text(current.methodName)
-        try writeTarget(current, plan, context, parameters, to: buffer)
+        try writeTarget(current, plan, context, parameters.paths, to: buffer)
         description.target = RuleBytes.text(buffer.span)
 
         let edits = plan.request.describe(current, context)

@@ -39,7 +39,7 @@ package enum RequestWriter {
     ) throws(Rejection) {
         out.append(current.methodName)
         out.append(UInt8(ascii: " "))
-        try writeTarget(current, plan, context, parameters, to: out)
+        try writeTarget(current, plan, context, parameters.paths, to: out)
         out.append(" HTTP/1.1\r\nHost: ")
         try writeHost(current, plan, context, parameters, to: out)
         out.append("\r\n")
@@ -60,16 +60,15 @@ package enum RequestWriter {
     }
 
     static func writeTarget(
-        _ current: CanonicalRequest, _ plan: ChainPlan, _ context: SendContext, _ parameters: Parameters,
-        to out: ByteBuffer
+        _ current: CanonicalRequest, _ plan: ChainPlan, _ context: SendContext, _ paths: PathMapping?, to out: ByteBuffer
     ) throws(Rejection) {
         let hasQuery = current.target.count > current.pathLength
-        if plan.path == nil, plan.query.isEmpty, parameters.paths?.isIdentity ?? true {
+        if plan.path == nil, plan.query.isEmpty, paths?.isIdentity ?? true {
             return out.append(current.target.span)
         }
         if let path = plan.path {
             try path.write(context, into: out)
-        } else if let paths = parameters.paths, !(current.pathLength == 1 && current.target[0] == UInt8(ascii: "*")) {
+        } else if let paths, !(current.pathLength == 1 && current.target[0] == UInt8(ascii: "*")) {
             paths.appendUpstreamPath(current.path, to: out)
         } else {
             out.append(current.path)
@@ -93,7 +92,7 @@ package enum RequestWriter {
             if parameters.preservesHost && !current.authority.isEmpty {
                 out.append(current.authority.span)
             } else {
-                out.append(context.upstreamAuthority.span)
+                out.append(context.destination.authority.span)
             }
         }
         context.sentHost.clear()

@@ -6,15 +6,11 @@ package final class SendContext {
     /// The client's canonical request, also when a hop is being sent.
     package var request: CanonicalRequest
     package var client: ClientFacts
-    /// Host[:port] of the server that is sent to.
-    package var upstreamAuthority = ByteBuffer(capacity: 16)
+    /// The server that is sent to.
+    package var destination = Destination.none
     /// The value of Host that was sent.
     package let sentHost = ByteBuffer(capacity: 64)
     package let requestID = ByteBuffer(capacity: 32)
-    /// Where this send goes, for `hosts` of credentials: host lower-cased, IPv6 literals in brackets.
-    package var destinationHost = ByteBuffer(capacity: 16)
-    package var destinationPort: UInt16 = 0
-    package var destinationScheme = Scheme.http
     /// The send goes to the configured upstream's own origin: values of `request:` that hold a secret may go too.
     package var isUpstreamOrigin = true
     /// The send leaves the client's own Authorization and Cookie behind, so variables do not bring them either.
@@ -35,4 +31,24 @@ package final class SendContext {
         self.request = request
         self.client = client
     }
+}
+
+/// Where a send goes: an object of the server's, so that a send refers to it instead of copying its parts.
+package final class Destination {
+    /// Host[:port] as Host has it.
+    package let authority = ByteBuffer(capacity: 32)
+    /// For `hosts` of credentials: lower-cased, IPv6 literals in brackets.
+    package let host = ByteBuffer(capacity: 32)
+    package let port: UInt16
+    package let scheme: Scheme
+
+    package init(authority: String, host: String, port: UInt16, scheme: Scheme) {
+        self.authority.append(text: authority)
+        self.host.append(text: host)
+        self.port = port
+        self.scheme = scheme
+    }
+
+    /// Before anything is sent; one each time, since workers share no object.
+    package static var none: Destination { Destination(authority: "", host: "", port: 0, scheme: .http) }
 }

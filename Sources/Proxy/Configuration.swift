@@ -18,6 +18,8 @@ package struct Configuration: Sendable {
     package var instance: String?  // nil: random per process
     package var admin = AdminDefinition()
     package var log = LogDefinition()
+    /// The text of the system's table of media types; empty when there is none, or when no rule serves files.
+    package var mediaTypes: [UInt8] = []
     /// Not errors, but worth a line in the log and in `check`.
     package var warnings: [String] = []
 
@@ -36,6 +38,10 @@ package struct ListenerDefinition: Sendable, Hashable {
     package var tls: ListenerTLS?
     /// Each connection begins with the PROXY protocol, and comes from a trusted proxy.
     package var takesProxyProtocol = false
+    /// HTTP/2 without TLS, for clients that know (RFC 9113 section 3.3).
+    package var h2c = false
+    /// Clients may speak HTTP/2 here.
+    package var takesHTTP2: Bool { h2c }
     package init(address: Address, display: String) {
         self.address = address
         self.display = display
@@ -102,6 +108,8 @@ package struct Limits: Sendable {
     package var head = HeadLimits()
     package var body: UInt64?  // nil: none
     package var connections = 65_536
+    /// Streams at a time on one connection of HTTP/2.
+    package var streams = 128
     package init() {}
 }
 

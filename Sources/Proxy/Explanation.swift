@@ -8,6 +8,8 @@ package struct Explanation {
     /// Nil when no rule takes the request, or none of them sends it anywhere.
     package var request: RequestDescription?
     package var action = ""
+    /// Rules that had no file for the request, and why it went on.
+    package var passed: [String] = []
     package var upstream = ""
     package var redirects = ""
     package var cacheStorage = ""
@@ -35,10 +37,19 @@ package struct Explanation {
             try request.canonicalise(
                 client: facts, trusted: configuration.trustedProxies, settings: snapshot.canonical, instance: instance.span)
             canonicalURL = Self.text(request)
-            rules = snapshot.rules.explain(request, client: facts)
             let decision = Decision()
             snapshot.rules.take(request, client: facts, into: decision)
-            guard decision.action != nil else { throw .noRule }
+            var fallen: Set<Int> = []
+            while let rule = decision.action, let serve = snapshot.rules.plan(for: decision).serve {
+                let answer = FileExplanation(serve, rule: rule, request, snapshot.files)
+                action = answer.action
+                guard answer.fallsThrough else { break }
+                passed.append("\(snapshot.rules.name(rule)): \(answer.action)")
+                fallen.insert(rule)
+                snapshot.rules.takeOn(request, client: facts, into: decision)
+            }
+            rules = snapshot.rules.explain(request, client: facts, fallenThrough: fallen)
+            guard decision.action != nil else { throw fallen.isEmpty ? .noRule : .notFound }
             try describe(snapshot.rules.plan(for: decision), request, context, instance, configuration)
         } catch {
             rejection = error
@@ -65,6 +76,7 @@ package struct Explanation {
             redirects = Self.text(proxy.redirects)
             self.request = try describe(plan, proxy, upstream.servers.first, request, context, instance)
         case .block(let block): action = "block, status \(block.status.map(String.init) ?? "200 or 204 by type")"
+        case .serve: break
         case .respond(let respond): action = "respond, status \(respond.status)"
         case .redirect(let redirect): action = "redirect to \(redirect.to.display), status \(redirect.status)"
         case nil: break
@@ -76,10 +88,11 @@ package struct Explanation {
         _ context: SendContext, _ instance: ByteBuffer
     ) throws(Rejection) -> RequestDescription {
         let authority = server?.authority ?? "demo"
-        context.upstreamAuthority.append(text: authority)
         let parsed = Authority.parse(authority)
-        context.destinationHost.append(text: parsed.map { String($0.text.prefix($0.hostLength)) } ?? authority)
-        context.destinationPort = parsed?.port ?? (server?.scheme ?? .http).defaultPort
+        let scheme = server?.scheme ?? .http
+        context.destination = Destination(
+            authority: authority, host: parsed.map { String($0.text.prefix($0.hostLength)) } ?? authority,
+            port: parsed?.port ?? scheme.defaultPort, scheme: scheme)
         context.unixTime = Int(SystemClock.wallMilliseconds() / 1000)
         context.requestID.append("(new for each request)")
         let hasName = parsed.map { IPAddress.parse(String($0.text.prefix($0.hostLength))) == nil } ?? true

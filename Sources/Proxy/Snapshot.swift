@@ -13,6 +13,7 @@ final class Snapshot {
     let canonical: CompiledCanonicalSettings
     let indexes: MetricIndexes
     let trustedProxies: [AddressRange]
+    let files: FileFinder
     private(set) var tls: TLSContexts
     private(set) var upstreams: [Upstream] = []
     /// Of rules whose proxy action changes the path, or whose upstream has one, by rule and server.
@@ -52,6 +53,7 @@ final class Snapshot {
         canonical = CompiledCanonicalSettings(configuration.canonical)
         rules = RuleSet(
             configuration.rules, credentials: configuration.credentials, secrets: secrets, urlLists: urlLists)
+        files = FileFinder(configuration.rules, systemMediaTypes: configuration.mediaTypes)
         changesPath = configuration.rules.map { rule in
             guard case .proxy(let proxy) = rule.action else { return false }
             return proxy.stripPrefix != nil || proxy.addPrefix != nil

@@ -53,6 +53,9 @@ final class Worker {
     let workerLog: WorkerLog
     let metrics = WorkerMetrics()
     private(set) var snapshot: Snapshot
+    /// The snapshot's, read for each event.
+    private(set) var limits: Limits
+    private(set) var timeouts: Timeouts
     private let workerCount: Int
     private var listeners: [ClientListener] = []
     private(set) var clientCount = 0
@@ -74,6 +77,15 @@ final class Worker {
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
     let pipes: PipePool
+    private(set) lazy var fileBuffers = FileBuffers()
+    /// Where streams have their next head written; empty between calls.
+    let streamHead = ByteBuffer(capacity: 1024)
+    private(set) lazy var http2 = HTTP2Templates()
+    private var unflushed: [HTTP2Connection] = []
+    private var flushing: [HTTP2Connection] = []
+    private var spareFieldBlocks: [FieldBlock] = []
+    private var spareClientStreams: [HTTP2ClientStream] = []
+    private static let mostSpareStreams = 1024
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
@@ -84,9 +96,8 @@ final class Worker {
 
     private var sharedWire: TLSWire?
 
-    private var spareExchanges: [Exchange] = []
+    private var exchanges = ExchangePool()
     private var next: Exchange?
-    private static let mostSpareExchanges = 256
     let noClient: ClientFacts
     let instance: ByteBuffer
     var random = RandomSource()
@@ -106,11 +117,13 @@ final class Worker {
         noClient = ClientFacts(
             peerAddress: nil, peerPort: 0, scheme: .http, listenerPort: 0, peerIsTrusted: false, addressText: ByteBuffer())
         snapshot = Snapshot(Adoption(configuration: Configuration(), urlLists: [], indexes: MetricIndexes()))
-        spareExchanges.reserveCapacity(Self.mostSpareExchanges)
+        limits = Limits()
+        timeouts = Timeouts()
         loop.turnEnded = { [unowned(unsafe) self] in
             // Whatever an event led to is sent by now, or here.
             flushUpstreamOutput()
             flushClientOutput()
+            flushHTTP2()
         }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
@@ -137,6 +150,8 @@ final class Worker {
     private func adopt(_ fresh: Snapshot, _ sockets: [ListeningSocket]) {
         let old = snapshot
         snapshot = fresh
+        limits = fresh.configuration.limits
+        timeouts = fresh.configuration.timeouts
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
         let kept = Set(sockets.map(\.descriptor))
@@ -165,7 +180,10 @@ final class Worker {
         isDraining = true
         for listener in listeners { listener.close() }
         listeners = []
-        for case let client as ClientConnection in loop.present { client.drain() }
+        for handler in loop.present {
+            if let client = handler as? ClientConnection { client.drain() }
+            if let client = handler as? HTTP2ClientConnection { client.drain() }
+        }
         for upstream in snapshot.allUpstreams { upstream.retire() }
     }
 
@@ -190,8 +208,8 @@ final class Worker {
         // Who is not trusted has nothing to say about whose connection this is.
         if takesProxyProtocol, !facts.peerIsTrusted, facts.peerAddress != nil { return refuseStranger(descriptor, facts) }
         let client = ClientConnection(
-            worker: self, descriptor: descriptor, facts: facts, listener: listener.index, tls: session,
-            awaitsProxyHeader: takesProxyProtocol)
+            worker: self, descriptor: descriptor, facts: facts, listener: listener.index,
+            takesHTTP2: listener.socket.definition.takesHTTP2, tls: session, awaitsProxyHeader: takesProxyProtocol)
         guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
         clientCount += 1
         metrics.clientAccepted()
@@ -224,8 +242,8 @@ final class Worker {
         loop.setDeadline(retry, after: milliseconds)
     }
 
-    func clientClosed(_ client: ClientConnection) {
-        if corkedClient === client {
+    func clientClosed(_ client: Connection) {
+        if let corked = corkedClient, corked === client {
             clientOutput.clear()
             corkedClient = nil
         }
@@ -263,11 +281,56 @@ final class Worker {
         upstreamOutput.clear()
     }
 
-    func flushClientOutput() {
+    func flushClientOutput(more: Bool = false) {
         guard let client = corkedClient else { return }
         corkedClient = nil
-        client.send(clientOutput)
+        client.send(clientOutput, more: more)
         clientOutput.clear()
+    }
+
+    // MARK: HTTP/2
+
+    /// The connection is told at the end of the turn.
+    func flushLater(_ connection: HTTP2Connection) { unflushed.append(connection) }
+
+    private func flushHTTP2() {
+        if unflushed.isEmpty { return }
+        swap(&unflushed, &flushing)
+        for connection in flushing { connection.flushIsDue() }
+        flushing.removeAll(keepingCapacity: true)
+        // What this has led to is for the next turn, which comes at once.
+        if let next = unflushed.first { loop.runSoon(next) }
+    }
+
+    /// Sixteen octets in Base64 (RFC 6455 section 4.1).
+    func fillWebSocketKey(_ key: ByteBuffer) {
+        var octets: [UInt8] = []
+        for _ in 0..<2 {
+            let word = random.next()
+            for shift in 0..<8 { octets.append(UInt8(truncatingIfNeeded: word >> UInt64(shift * 8))) }
+        }
+        key.clear()
+        WebSocketHandshake.appendBase64(octets, to: key)
+    }
+
+    func takeFieldBlock() -> FieldBlock { spareFieldBlocks.popLast() ?? FieldBlock() }
+
+    func giveBack(_ block: FieldBlock) { if spareFieldBlocks.count < 16 { spareFieldBlocks.append(block) } }
+
+    /// With a place in the loop, which it keeps.
+    func takeClientStream() -> HTTP2ClientStream {
+        if let stream = spareClientStreams.popLast() { return stream }
+        let stream = HTTP2ClientStream(worker: self)
+        try? loop.add(stream)
+        return stream
+    }
+
+    func giveBack(_ stream: HTTP2ClientStream) {
+        if spareClientStreams.count < Self.mostSpareStreams {
+            spareClientStreams.append(stream)
+        } else {
+            loop.remove(stream)
+        }
     }
 
     // MARK: Exchanges
@@ -275,7 +338,7 @@ final class Worker {
     /// The exchange that the next head is parsed into; it stays the next one until `takeExchange`.
     func nextExchange() -> Exchange {
         if let next { return next }
-        let exchange = spareExchanges.popLast() ?? Exchange(worker: self)
+        let exchange = exchanges.take() ?? Exchange(worker: self)
         next = exchange
         return exchange
     }
@@ -286,9 +349,7 @@ final class Worker {
         return exchange
     }
 
-    func giveBack(_ exchange: Exchange) {
-        if spareExchanges.count < Self.mostSpareExchanges { spareExchanges.append(exchange) }
-    }
+    func giveBack(_ exchange: Exchange) { exchanges.giveBack(exchange, now: loop.now) }
 
     func fillRequestID(_ buffer: ByteBuffer) { requestIDs.fill(buffer) }
 
@@ -312,8 +373,6 @@ final class Worker {
     func eventBegins() { eventTime = 0 }
 
     var unixTime: Int { Int(SystemClock.wallMilliseconds() / 1000) }
-    var limits: Limits { snapshot.configuration.limits }
-    var timeouts: Timeouts { snapshot.configuration.timeouts }
 
     func log(_ level: LogDefinition.Level, _ message: String) {
         workerLog.log(level, message)

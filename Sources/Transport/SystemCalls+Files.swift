@@ -26,12 +26,14 @@ package enum WriteOutcome: Sendable, Equatable {
 
 /// What tells one state of a file from another without reading it.
 package struct FileIdentity: Sendable, Equatable {
-    let device: UInt64
-    let inode: UInt64
-    let size: Int
-    let modifiedNanoseconds: Int64
+    package let device: UInt64
+    package let inode: UInt64
+    package let size: Int
+    /// Since the epoch.
+    package let modifiedNanoseconds: Int64
     let changedNanoseconds: Int64
-    let isRegular: Bool
+    package let isRegular: Bool
+    package let isFolder: Bool
 
     init(_ status: stat) {
         device = UInt64(status.st_dev)
@@ -40,6 +42,7 @@ package struct FileIdentity: Sendable, Equatable {
         modifiedNanoseconds = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
         changedNanoseconds = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
         isRegular = clinux_file_type(status.st_mode) == S_IFREG
+        isFolder = clinux_file_type(status.st_mode) == S_IFDIR
     }
 }
 

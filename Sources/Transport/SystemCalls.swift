@@ -109,6 +109,31 @@ package enum SystemCalls {
         }
     }
 
+    /// From a file into a socket, without passing through this process (sendfile(2)). `end`: the file ends before `offset`.
+    @inline(never)
+    package static func sendFile(_ file: Int32, from offset: UInt64, to socket: Int32, length: Int) -> IOResult {
+        while true {
+            let count = clinux_sendfile(socket, file, Int64(bitPattern: offset), length)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .end }
+            let number = errno
+            if number == EINTR { continue }
+            return number == EAGAIN ? .wouldBlock : .failed(number)
+        }
+    }
+
+    /// Reads a file at `offset`; `end`: it ends there.
+    @inline(never)
+    package static func read(_ file: Int32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+        while true {
+            let count = unsafe pread(file, buffer.baseAddress, buffer.count, off_t(bitPattern: UInt(offset)))
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .end }
+            let number = errno
+            if number != EINTR { return .failed(number) }
+        }
+    }
+
     @inline(never)
     package static func finishSending(_ descriptor: Int32) {
         _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))

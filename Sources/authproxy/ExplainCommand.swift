@@ -93,6 +93,8 @@ private struct ExplanationText {
         self.colour = colour
         if !explanation.canonicalURL.isEmpty { text += "request   \(explanation.canonicalURL)\n" }
         writeRules(explanation)
+        for passed in explanation.passed { text += "\npassed    \(passed)" }
+        if !explanation.passed.isEmpty { text += "\n" }
         if let rejection = explanation.rejection {
             text += "\nanswer    \(rejection.status) \(rejection.reason): \(rejection.sentence)\n"
             if rejection == .badRequest, let fault { text += "          \(fault)\n" }
@@ -110,7 +112,7 @@ private struct ExplanationText {
         text += "\nrules\n"
         for rule in explanation.rules {
             if rule.matches && !rule.isBehindTheAction {
-                text += "  \(green("✓")) \(rule.name)\n"
+                text += "  \(green("✓")) \(rule.name)\(rule.evidence.map { "  " + dim($0) } ?? "")\n"
             } else if rule.matches {
                 text += "  \(dim("-")) \(rule.name)  \(dim("an earlier rule has taken the request"))\n"
             } else {

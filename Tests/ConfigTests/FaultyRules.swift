@@ -237,12 +237,12 @@ let faultyRules: [Example] = [
     Example(
         #"""
         rules:
-          - match: {url_list: {file: a.txt, format: adblock}}
+          - match: {url_list: {file: a.txt, format: easylist}}
             block: true
         """#,
         [
             #"2:30: error: rules[0].match.url_list.file: `a.txt` can not be read: No such file or directory"#,
-            #"2:45: error: rules[0].match.url_list.format: `adblock` is not in this version (the adblock format comes later)"#,
+            #"2:45: error: rules[0].match.url_list.format: expected `url`, `hosts` or `adblock`, found `easylist`"#,
         ]),
     Example(
         #"""

@@ -39,7 +39,7 @@ extension ConfigurationDecoder {
     }
 
     /// `/v1`: canonical, without a trailing slash.
-    private func prefix(_ value: Value) -> String? {
+    func prefix(_ value: Value) -> String? {
         parsed(value) { (text) throws(SyntaxProblem) -> String in
             guard text.hasPrefix("/") else { throw SyntaxProblem("it begins with `/`") }
             if text == "/" { throw SyntaxProblem("`/` changes nothing; leave it out") }
@@ -102,15 +102,19 @@ extension ConfigurationDecoder {
         guard let fields = fields(value) else { return nil }
         var block = BlockDefinition()
         block.status = fields.integer("status")
-        if let control = fields["cache_control"], let template = template(control, .response) {
-            if template.parts.contains(where: { if case .literal = $0 { false } else { true } }) {
-                fail(control, "no variable may stand here")
-            }
-            block.cacheControl = template.parts.reduce(into: "") { text, part in
-                if case .literal(let bytes) = part { text += String(decoding: bytes, as: UTF8.self) }
-            }
-        }
+        block.cacheControl = fields["cache_control"].flatMap(constant)
         return block
+    }
+
+    /// A value of a response's header without variables.
+    func constant(_ value: Value) -> String? {
+        guard let template = template(value, .response) else { return nil }
+        if template.parts.contains(where: { if case .literal = $0 { false } else { true } }) {
+            fail(value, "no variable may stand here")
+        }
+        return template.parts.reduce(into: "") { text, part in
+            if case .literal(let bytes) = part { text += String(decoding: bytes, as: UTF8.self) }
+        }
     }
 
     func respond(_ value: Value) -> RespondDefinition? {
@@ -129,7 +133,7 @@ extension ConfigurationDecoder {
             }
         } else if let file = fields["file"], let path = text(file).map(absolute), let bytes = contents(of: path, for: file) {
             respond.body = bytes
-            type = ContentType.of(path)
+            type = MediaTypes(system: []).contentType(of: path, charset: "utf-8")
         }
         let namesType = respond.headers.contains { $0.name.lowercased() == "content-type" }
         respond.contentType = namesType || respond.body.isEmpty ? nil : type
@@ -169,31 +173,5 @@ extension ConfigurationDecoder {
             return "the target is neither an `http` URL nor a path"
         }
         return nil
-    }
-}
-
-/// Media types of the files that somebody answers with.
-enum ContentType {
-    static func of(_ path: String) -> String {
-        let name = path.split(separator: "/").last ?? ""
-        guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
-        switch name[dot...].dropFirst().lowercased() {
-        case "html", "htm": return "text/html; charset=utf-8"
-        case "txt", "md": return "text/plain; charset=utf-8"
-        case "css": return "text/css; charset=utf-8"
-        case "js", "mjs": return "text/javascript; charset=utf-8"
-        case "json": return "application/json"
-        case "xml": return "application/xml"
-        case "svg": return "image/svg+xml"
-        case "png": return "image/png"
-        case "gif": return "image/gif"
-        case "jpg", "jpeg": return "image/jpeg"
-        case "webp": return "image/webp"
-        case "ico": return "image/vnd.microsoft.icon"
-        case "pdf": return "application/pdf"
-        case "wasm": return "application/wasm"
-        case "woff2": return "font/woff2"
-        default: return "application/octet-stream"
-        }
     }
 }

@@ -188,6 +188,7 @@ extension ConfigurationDecoder {
         .match: "`match`", .fieldMatch: "a header, query or cookie of `match`", .urlList: "`url_list`",
         .requestEdits: "`request`", .responseEdits: "`response`", .queryEdits: "`request.query`",
         .cookieEdits: "`request.cookies`", .proxyTimeouts: "`proxy.timeouts`", .redirects: "`proxy.redirects`",
+        .serve: "`serve`",
     ]
 
     /// The elements of a list; one that may stand alone counts as a list of one.

@@ -16,7 +16,7 @@ extension ConfigurationDecoder {
 
     /// The upstreams that requests of a rule may go to: a rule without an action counts for all.
     private func upstreams(of rule: DecodedRule, _ table: UpstreamTable) -> [UpstreamDefinition] {
-        guard rule.hasAction else { return table.definitions }
+        guard rule.hasAction, !rule.definition.mayFallThrough else { return table.definitions }
         guard case .proxy(let proxy)? = rule.definition.action, table.definitions.indices.contains(proxy.upstream) else {
             return []
         }
@@ -78,13 +78,17 @@ extension ConfigurationDecoder {
         if let value = root["rules"], value.node.items != nil, !rules.contains(where: \.hasAction) {
             warn(root.key("rules") ?? value, "no rule has an action, so every request gets 404")
         }
-        if let index = rules.firstIndex(where: { $0.hasAction && $0.place.node["match"] == nil }), index + 1 < rules.count {
+        if let index = rules.firstIndex(where: {
+            $0.hasAction && !$0.definition.mayFallThrough && $0.place.node["match"] == nil
+        }), index + 1 < rules.count {
             warn(
                 rules[index + 1].place,
                 "never reached: the rule `\(quoted(rules[index].definition.name))` above takes every request")
         }
         for rule in rules {
-            guard let action = rule.action, action.path.split(separator: ".").last != "proxy", rule.hasAction else { continue }
+            guard let action = rule.action, action.path.split(separator: ".").last != "proxy", rule.hasAction,
+                !rule.definition.mayFallThrough
+            else { continue }
             let name = action.node.text ?? ""
             if let place = rule.credentialPlaces.first {
                 warn(place, "not sent: the rule's action is `\(name)`, which sends nothing to an upstream")

@@ -134,7 +134,11 @@ extension ConfigurationDecoder {
         var format = URLListDefinition.Format.url
         if value.node.entries != nil {
             guard let fields = fields(value, .urlList) else { return nil }
-            if fields.word("format") == "hosts" { format = .hosts }
+            switch fields.word("format") {
+            case "hosts": format = .hosts
+            case "adblock": format = .adblock
+            default: format = .url
+            }
             guard let given = fields["file"] else { return nil }
             file = given
         }

@@ -7,7 +7,7 @@ struct DecodedRule {
     var place: Value
     /// The key of the action, to put messages at.
     var action: Value?
-    /// An action is there, be it faulty or of a later version: the rule does not fall through.
+    /// An action is there, be it faulty: the rule does not hand on.
     var hasAction = false
     var needsUpstream = false
     /// Where `credential` names each of the definition's credentials.
@@ -17,8 +17,7 @@ struct DecodedRule {
 }
 
 extension ConfigurationDecoder {
-    static let actions = ["proxy", "block", "respond", "redirect"]
-    private static let laterActions = ["serve"]
+    static let actions = ["proxy", "block", "serve", "respond", "redirect"]
 
     func rules(_ root: Fields, _ upstreams: UpstreamTable, _ credentials: CredentialTable) -> [DecodedRule] {
         guard root.has("rules") else {
@@ -30,7 +29,7 @@ extension ConfigurationDecoder {
                 rule.definition.action = .proxy(proxy)
                 rule.hasAction = true
             }
-            return [rule]
+            return [rule] + restRule(behind: rule, root, upstreams)
         }
         let ruleKeys = ConfigurationSchema.ruleKeys.map(\.name)
         for entry in root.keys where ruleKeys.contains(entry.name) && entry.key.location.line > 0 {
@@ -55,6 +54,19 @@ extension ConfigurationDecoder {
             rules.append(rule)
         }
         return rules
+    }
+
+    /// A file without `rules` whose one rule falls through: what is no file goes to the upstream, where there is one.
+    private func restRule(behind rule: DecodedRule, _ root: Fields, _ upstreams: UpstreamTable) -> [DecodedRule] {
+        guard rule.definition.mayFallThrough, upstreams.isDeclared else { return [] }
+        var rest = DecodedRule(
+            definition: RuleDefinition(name: "upstream", location: rule.place.node.location), place: rule.place)
+        var proxy = ProxyDefinition()
+        proxy.upstream = defaultUpstream(upstreams, at: nil) ?? 0
+        rest.definition.action = .proxy(proxy)
+        rest.hasAction = true
+        rest.needsUpstream = true
+        return [rest]
     }
 
     private func rule(
@@ -106,7 +118,7 @@ extension ConfigurationDecoder {
     }
 
     private func action(_ fields: Fields, _ upstreams: UpstreamTable, into rule: inout DecodedRule) {
-        let given = fields.keys.filter { (Self.actions + Self.laterActions).contains($0.name) }
+        let given = fields.keys.filter { Self.actions.contains($0.name) }
         rule.hasAction = !given.isEmpty
         for more in given.dropFirst() {
             fail(
@@ -120,6 +132,7 @@ extension ConfigurationDecoder {
             rule.definition.action = proxy(value, upstreams).map { .proxy($0) }
         }
         if let value = fields["block"], let block = block(value) { rule.definition.action = .block(block) }
+        if let value = fields["serve"], let serve = serve(value) { rule.definition.action = .serve(serve) }
         if let value = fields["respond"], let respond = respond(value) { rule.definition.action = .respond(respond) }
         if let value = fields["redirect"], let redirect = redirect(value) { rule.definition.action = .redirect(redirect) }
     }

@@ -17,6 +17,7 @@ extension ConfigurationSchema {
         KeySchema("proxy", .object(.proxy), "Action: pass the request on to an upstream."),
         KeySchema(
             "block", .either([.words("true"), .object(.block)]), "Action: an empty answer of the type that the URL asks for."),
+        KeySchema("serve", .object(.serve), "Action: local files."),
         KeySchema("respond", .object(.respond), "Action: a fixed answer."),
         KeySchema("redirect", .object(.redirect), "Action: send the client elsewhere."),
         KeySchema("response", .object(.responseEdits), "Edits of the response; no secret may stand here."),
@@ -25,7 +26,6 @@ extension ConfigurationSchema {
             "Whether caches in front may store the response; auto: not if a credential made it."),
         .later("authenticate", "client authentication"),
         .later("allow", "client authorization"),
-        .later("serve", "serving files"),
         .later("html", "rewriting of HTML"),
     ]
 
@@ -64,8 +64,8 @@ extension ConfigurationSchema {
         [
             KeySchema("file", .text(.file), required: true, "The file; reloaded when it changes."),
             KeySchema(
-                "format", .word([Word(name: "url"), Word(name: "hosts"), Word(name: "adblock", later: "the adblock format")]),
-                default: "url", "url: scheme://host/path, host/path or /path with globs; hosts: as /etc/hosts."),
+                "format", .words("url", "hosts", "adblock"), default: "url",
+                "url: scheme://host/path, host/path or /path with globs; hosts: as /etc/hosts; adblock: filters of requests."),
         ])
 
     private static let verbs = [
@@ -141,6 +141,26 @@ extension ConfigurationSchema {
         [
             KeySchema("status", .integer(200...599), "Default: 200, or 204 where no type fits."),
             KeySchema("cache_control", .text(.headerValue), default: "no-store", "Its Cache-Control."),
+        ])
+
+    static let serve = ObjectSchema(
+        "Local files in the place of an upstream; one of `file` and `dir`.",
+        [
+            KeySchema("file", .text(.file), "One file, whatever the path."),
+            KeySchema("dir", .text(.file), "A folder: the whole canonical path below it."),
+            KeySchema("strip_prefix", .text(.pathPrefix), "Taken from the path's front."),
+            KeySchema("flat", .boolean, default: "false", "Only the path's last segment counts."),
+            KeySchema("ignore_case", .boolean, default: "false", "Letters of either case lead to a file."),
+            KeySchema("index", .oneOrMore(.text(.fileName)), default: "index.html", "The files of a folder that stand for it."),
+            KeySchema("spa_fallback", .boolean, default: "false", "The root's index answers for pages that are no file."),
+            KeySchema("fallthrough", .boolean, default: "false", "What is no file goes on to the next rule; false: 404."),
+            KeySchema("hidden", .boolean, default: "false", "Names that begin with a dot are given out too."),
+            KeySchema("cache_control", .text(.headerValue), "Cache-Control of the files."),
+            KeySchema("compress", .boolean, default: "true", "Texts encoded: .br, .zst, .gz beside the file, else br or gzip."),
+            KeySchema(
+                "cors", .words("auto", "all", "none"), default: "auto",
+                "Which files pages of other origins may read; auto: fonts, scripts and style sheets."),
+            KeySchema("charset", .text(.token), default: "utf-8", "The charset of texts; none: not told."),
         ])
 
     static let respond = ObjectSchema(

@@ -65,7 +65,7 @@ extension ConfigurationSchema {
     private static func text(_ form: TextForm) -> [(String, JSON)] {
         switch form {
         // A plain number or Boolean is its source text.
-        case .any, .value, .headerValue, .secret, .mode, .name, .token, .extensionName:
+        case .any, .value, .headerValue, .secret, .mode, .name, .fileName, .token, .extensionName:
             return [("$ref", .text("#/$defs/scalar"))]
         default:
             guard let pattern = form.pattern else { return [("type", .text("string"))] }

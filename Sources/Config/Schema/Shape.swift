@@ -103,7 +103,7 @@ struct Word: Sendable {
 /// Texts with a syntax of their own.
 enum TextForm: Sendable {
     case any, name, headerName, headerPattern, headerValue, value, method, host, destination, path, pathPrefix, glob, regex
-    case address, url, range, file, mode, token, extensionName, secret
+    case address, url, range, file, fileName, mode, token, extensionName, secret
 
     var expectation: String {
         switch self {
@@ -122,6 +122,7 @@ enum TextForm: Sendable {
         case .url: "a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`"
         case .range: "an IP address or a range such as `10.0.0.0/8`"
         case .file: "a file's path"
+        case .fileName: "a file's name such as `index.html`"
         case .mode: "a mode in octal such as `0660`"
         case .token: "a token"
         case .extensionName: "a file name extension such as `png`"
@@ -146,6 +147,7 @@ enum TextForm: Sendable {
         case .url: "URLs"
         case .range: "IP addresses or ranges"
         case .file: "paths of files"
+        case .fileName: "names of files"
         case .mode: "modes"
         case .token: "tokens"
         case .extensionName: "extensions"
@@ -221,7 +223,7 @@ struct ObjectSchema: Sendable {
 enum ObjectName: String, Sendable, CaseIterable {
     case configuration, listener, upstream, upstreamTimeouts, pool, credential, basicCredential, headerCredential
     case rule, match, fieldMatch, urlList, requestEdits, responseEdits, queryEdits, cookieEdits
-    case proxy, proxyTimeouts, redirects, block, respond, redirect
+    case proxy, proxyTimeouts, redirects, block, serve, respond, redirect
     case listenerTLS, certificate, upstreamTLS
     case limits, timeouts, canonical, admin, log
 

@@ -32,6 +32,11 @@ package struct RuleDefinition: Sendable {
     }
 
     package enum OnMissing: Sendable { case fail, pass }
+
+    /// Requests that it has no file for go on to the next rule, as if it had no action.
+    package var mayFallThrough: Bool {
+        if case .serve(let serve) = action { serve.fallsThrough } else { false }
+    }
 }
 
 /// RFC 9111 section 3.5 on behalf of the shared caches in front of us.
@@ -118,6 +123,7 @@ package struct CookieEditsDefinition: Sendable {
 package enum ActionDefinition: Sendable {
     case proxy(ProxyDefinition)
     case block(BlockDefinition)
+    case serve(ServeDefinition)
     case respond(RespondDefinition)
     case redirect(RedirectDefinition)
 }

@@ -10,6 +10,7 @@ package final class ChainPlan {
     /// The action's kind with what it needs, each made ready.
     package let proxy: ProxyPlan?
     package let block: BlockDefinition?
+    package let serve: ServePlan?
     /// Of all rules of the chain, by index into the configuration's credentials.
     package let credentialIndexes: [Int]
     /// Of the rule with the action; for logs.
@@ -40,6 +41,7 @@ package final class ChainPlan {
         credentialIndexes = chain.flatMap(\.credentials)
         if case .proxy(let definition)? = action { proxy = ProxyPlan(definition) } else { proxy = nil }
         if case .block(let definition)? = action { block = definition } else { block = nil }
+        if case .serve(let definition)? = action { serve = ServePlan(definition) } else { serve = nil }
         ruleName = name
         request = EditPlan(
             merger: PlanMerger(
@@ -68,7 +70,7 @@ package final class ChainPlan {
         case .redirect(let definition):
             redirect = RedirectPlan(definition, ruleName: name, secrets: secrets)
             (path, respond) = (nil, nil)
-        case .block, nil: (path, respond, redirect) = (nil, nil, nil)
+        case .block, .serve, nil: (path, respond, redirect) = (nil, nil, nil)
         }
     }
 

@@ -120,9 +120,10 @@ final class CompiledCredential {
     }
 
     private func isPermitted(_ context: SendContext) -> Bool {
+        let destination = context.destination
         for permitted in hosts {
-            if let port = permitted.port, port != context.destinationPort { continue }
-            if permitted.host.matches(context.destinationHost.span) { return true }
+            if let port = permitted.port, port != destination.port { continue }
+            if permitted.host.matches(destination.host.span) { return true }
         }
         return false
     }

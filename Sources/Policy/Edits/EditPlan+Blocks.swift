@@ -3,13 +3,33 @@ package import HTTP
 extension EditPlan {
     /// Lines that hold no secret are built once: the block first, then what is written on its own.
     func buildPlain() {
-        for isBlock in [true, false] {
-            for index in entries.indices where entries[index].template.isConstant && !entries[index].isBound {
-                guard (entries[index].placement == .block) == isBlock else { continue }
-                appendLine(index, to: plain)
-                if isBlock && entries[index].state == .illegal { plainFault = .internalError }
-            }
-            if isBlock { plainBlock = ByteRange(0, plain.count) }
+        plainBlock = appendPlain(.block)
+        defaultBlock = appendPlain(.defaultBlock)
+        _ = appendPlain(.single)
+        for entry in entries where entry.placement == .block && !entry.isBound && entry.state == .illegal {
+            plainFault = .internalError
+        }
+    }
+
+    private func appendPlain(_ placement: PlanEntry.Placement) -> ByteRange {
+        let start = plain.count
+        for index in entries.indices
+        where entries[index].placement == placement && entries[index].template.isConstant && !entries[index].isBound {
+            appendLine(index, to: plain)
+        }
+        return ByteRange(start, plain.count - start)
+    }
+
+    /// Whether some line of the message makes one of the block's defaults superfluous, or one of them can not be sent.
+    private var defaultsDiffer: Bool {
+        for word in satisfied.indices where satisfied[word] & blockDefaultMask[word] != 0 { return true }
+        return false
+    }
+
+    private func writeDefaults(into out: ByteBuffer) throws(Rejection) {
+        if !defaultsDiffer && !defaultBlockHasFault { return out.append(plain.span(defaultBlock)) }
+        for index in blockDefaults where !isSatisfied(entries[index].defaultNumber) {
+            _ = try writeConstant(index, isWritten: true, into: out)
         }
     }
 
@@ -82,6 +102,7 @@ extension EditPlan {
         if builtGeneration != secrets.generation { refresh() }
         if let plainFault { throw plainFault }
         out.append(plain.span(plainBlock))
+        if !blockDefaults.isEmpty { try writeDefaults(into: out) }
         if context.isUpstreamOrigin {
             if let boundFault { throw boundFault }
             out.append(bound.span(boundBlock))

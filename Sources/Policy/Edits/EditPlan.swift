@@ -43,7 +43,7 @@ package final class EditPlan {
     private let targets = ByteBuffer(capacity: 16)
     private var targetRanges: [ByteRange] = []
     /// One bit a default: some line makes it superfluous.
-    private var satisfied: [UInt64]
+    private(set) var satisfied: [UInt64]
 
     /// Live entries and blockers that are not in a block, in order.
     let singles: [Int]
@@ -52,6 +52,11 @@ package final class EditPlan {
     var presence: [Bool]
     let plain = ByteBuffer(capacity: 16)
     var plainBlock = ByteRange.empty
+    /// The defaults that are written at once when no line of the message satisfies one, and their bits in `satisfied`.
+    var defaultBlock = ByteRange.empty
+    let blockDefaults: [Int]
+    let blockDefaultMask: [UInt64]
+    private(set) var defaultBlockHasFault = false
     var plainFault: Rejection?
     var bound = ByteBuffer(capacity: 16)
     var boundBlock = ByteRange.empty
@@ -75,6 +80,13 @@ package final class EditPlan {
         for index in entries.indices where isHost[index] { entries[index].placement = .single }
         presence = Array(repeating: false, count: entries.count)
         satisfied = Array(repeating: 0, count: (merger.defaultCount + 63) / 64)
+        blockDefaults = merger.entries.indices.filter { merger.entries[$0].placement == .defaultBlock && !isHost[$0] }
+        var mask = satisfied
+        for index in blockDefaults {
+            let number = merger.entries[index].defaultNumber
+            mask[number >> 6] |= 1 << UInt64(number & 63)
+        }
+        blockDefaultMask = mask
         sentCredentials = Array(repeating: false, count: credentials.count)
         filter = managed.table.filter
         filter.formUnion(merger.table.filter)
@@ -91,6 +103,7 @@ package final class EditPlan {
             verdicts.append(NameVerdicts(spellings: spellings, others: verdict(record.others)))
         }
         buildPlain()
+        defaultBlockHasFault = blockDefaults.contains { entries[$0].state != .ready }
     }
 
     deinit { bound.wipe() }

@@ -102,7 +102,7 @@ extension EditPlan {
     private func describeEntries(_ context: SendContext, into description: inout PlanDescription) {
         let buffer = ByteBuffer(capacity: 256)
         for index in entries.indices
-        where index == hostEntry || entries[index].placement == .block || singles.contains(index) {
+        where index == hostEntry || entries[index].placement != .single || singles.contains(index) {
             let entry = entries[index]
             let name = String(decoding: entry.name, as: UTF8.self)
             let provenance = "rule \(entry.ruleName) \(entry.verb.rawValue)"
@@ -110,6 +110,9 @@ extension EditPlan {
             var isSent = false
             if index == hostEntry {
                 isSent = (try? writeHost(context, into: buffer)) ?? false
+            } else if entry.placement == .defaultBlock {
+                isSent = entry.state == .ready && !isSatisfied(entry.defaultNumber)
+                if isSent { appendBlockValue(entry, to: buffer) }
             } else if entry.placement == .block {
                 isSent = entry.state == .ready && (!entry.isBound || context.isUpstreamOrigin)
                 if isSent && !entry.isBound { appendBlockValue(entry, to: buffer) }

@@ -11,8 +11,9 @@ struct PlanStep {
 /// One line that a plan writes, or would: the symbolic result of a `set`, `append` or `default`.
 struct PlanEntry {
     enum Verb: String { case set, append, `default` }
-    /// Where its bytes are: in a block with others, or on its own since order or presence matters.
-    enum Placement { case block, single }
+    /// Where its bytes are: in a block with others, in the block of defaults that nothing of the plan decides about, or on its
+    /// own since order or presence matters.
+    enum Placement { case block, defaultBlock, single }
     enum State { case ready, unavailable, illegal }
 
     let verb: Verb

@@ -131,7 +131,14 @@ struct PlanMerger {
                     && entry.isBound == isBound
             }
             if isSimple { for index in group { entries[index].placement = .block } }
+            if group.count == 1, isLoneDefault(entries[group[0]]) { entries[group[0]].placement = .defaultBlock }
         }
+    }
+
+    /// A constant default that only a line of the message can make superfluous.
+    private func isLoneDefault(_ entry: PlanEntry) -> Bool {
+        entry.verb == .default && entry.template.isConstant && !entry.isBound && entry.blockers.isEmpty && !entry.isBlocker
+            && entry.replacedBy.isEmpty
     }
 
     // MARK: Client lines

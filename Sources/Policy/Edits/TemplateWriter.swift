@@ -118,7 +118,7 @@ enum TemplateWriter {
             out.append(decimal: UInt(context.client.peerPort))
         case .certificateSubject: return append(context.client.certificateSubject, into: out)
         case .certificateNames: return append(context.client.certificateNames, into: out)
-        case .upstreamHost: appendHost(of: context.upstreamAuthority.span, into: out)
+        case .upstreamHost: appendHost(of: context.destination.authority.span, into: out)
         case .timeUnix: out.append(decimal: context.unixTime)
         case .timeRFC3339: appendRFC3339(context.unixTime, into: out)
         case .uuid: appendUUID(&context.random, into: out)

@@ -24,12 +24,14 @@ final class CompiledMatch {
     private let hasBrokenPattern: Bool
     private let extensions: [[UInt8]]
     private let methods: [[UInt8]]
+    private let schemes: [Scheme]
+    private let clientRanges: [AddressRange]
     let headers: [ValueCondition]
     let query: [ValueCondition]
     let cookies: [ValueCondition]
-    private let lists: [Int]
+    let lists: [Int]
     private let negated: [CompiledMatch]
-    private let urlLists: URLListTable
+    let urlLists: URLListTable
     private let scratch = ByteBuffer(capacity: 64)
 
     init(_ definition: MatchDefinition, _ urlLists: URLListTable) {
@@ -42,6 +44,8 @@ final class CompiledMatch {
         hasBrokenPattern = patterns.count < sources.count
         extensions = (definition.extensions ?? []).map { RuleBytes.lowered($0) }
         methods = (definition.methods ?? []).map { Array($0.utf8) }
+        schemes = Array(definition.schemes ?? [])
+        clientRanges = (definition.clientIP ?? []).map { $0 }
         headers = definition.headers.map { ValueCondition($0.name, $0.value, lowersName: true) }
         query = definition.query.map { ValueCondition($0.name, $0.value, lowersName: false) }
         cookies = definition.cookies.map { ValueCondition($0.name, $0.value, lowersName: false) }
@@ -88,7 +92,7 @@ final class CompiledMatch {
         case .host: holds(hosts?.matches(request.host) ?? true)
         case .path: holds(paths?.matches(request.path) ?? true)
         case .method: holds(methodMatches(request))
-        case .scheme: holds(definition.schemes?.contains(request.scheme) ?? true)
+        case .scheme: holds(schemes.contains(request.scheme))
         case .extension: holds(extensionMatches(request))
         case .clientIP: holds(addressMatches(request))
         case .header(let index): header(headers[index], request)
@@ -118,8 +122,8 @@ final class CompiledMatch {
     }
 
     private func addressMatches(_ request: CanonicalRequest) -> Bool {
-        guard let address = request.clientAddress, let ranges = definition.clientIP else { return false }
-        for range in ranges where range.contains(address) { return true }
+        guard let address = request.clientAddress else { return false }
+        for range in clientRanges where range.contains(address) { return true }
         return false
     }
 
@@ -131,14 +135,15 @@ final class CompiledMatch {
     /// Host is the canonical authority, whatever the client's line said (RFC 9112 section 3.2.2).
     private func header(_ condition: ValueCondition, _ request: CanonicalRequest) -> MatchVerdict {
         var tally = ValueCondition.Tally()
-        if RuleFields.isHost(condition.name.span) {
+        let name = condition.name
+        if RuleFields.isHost(name.span) {
             condition.count(request.authority.span, into: &tally)
             return condition.verdict(tally)
         }
-        var line = RuleFields.firstLine(condition.name.span, request, from: 0)
+        var line = RuleFields.firstLine(name.span, request, from: 0)
         while line >= 0 {
             condition.count(request.head.bytes.span(request.head.lines[line].value), into: &tally)
-            line = RuleFields.firstLine(condition.name.span, request, from: line + 1)
+            line = RuleFields.firstLine(name.span, request, from: line + 1)
         }
         return condition.verdict(tally)
     }

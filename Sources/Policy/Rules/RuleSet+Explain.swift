@@ -10,18 +10,23 @@ package struct RuleExplanation: Sendable, Equatable {
     package let isBehindTheAction: Bool
     /// The first key that does not hold and what it asks for; nil when the rule matches.
     package let refusal: String?
+    /// What is worth telling of a match: the line of a URL list.
+    package let evidence: String?
 }
 
 extension RuleSet {
-    /// Looks at every rule in order. Not for the request path.
-    package func explain(_ request: CanonicalRequest, client: ClientFacts) -> [RuleExplanation] {
+    /// Looks at every rule in order; those in `fallenThrough` have no file for the request. Not for the request path.
+    package func explain(
+        _ request: CanonicalRequest, client: ClientFacts, fallenThrough: Set<Int> = []
+    ) -> [RuleExplanation] {
         var isBehind = false
         return definitions.indices.map { rule in
             let matches = holds(rule, request)
             let explanation = RuleExplanation(
                 rule: rule, name: definitions[rule].name, matches: matches, isBehindTheAction: isBehind,
-                refusal: matches ? nil : self.matches[rule].flatMap { $0.refusal(request) })
-            if matches && definitions[rule].action != nil { isBehind = true }
+                refusal: matches ? nil : self.matches[rule].flatMap { $0.refusal(request) },
+                evidence: matches ? self.matches[rule].flatMap { $0.evidence(request) } : nil)
+            if matches && definitions[rule].action != nil && !fallenThrough.contains(rule) { isBehind = true }
             return explanation
         }
     }
@@ -52,6 +57,14 @@ extension CompiledMatch {
         case .urlList(let index): return "url_list: \(definition.urlLists[index].path) does not list the URL"
         case .not: return "not: what is excluded holds"
         }
+    }
+
+    /// Which line of which list holds the URL.
+    func evidence(_ request: CanonicalRequest) -> String? {
+        for (definition, list) in zip(definition.urlLists, lists) {
+            if let line = urlLists.line(list, listing: request) { return "url_list: \(definition.path), line \(line)" }
+        }
+        return nil
     }
 
     private func clientText(_ request: CanonicalRequest) -> String {

@@ -63,6 +63,13 @@ package final class RuleSet {
         }
     }
 
+    /// The rule that took the request has no file for it: the chain goes on behind that rule, whose edits stay.
+    package func takeOn(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision) {
+        guard let action = decision.action else { return }
+        decision.action = nil
+        take(request, client: client, into: decision, from: action + 1)
+    }
+
     /// A matcher that can not tell denies: the rule does not take the request, unless it is one that blocks.
     func holds(_ rule: Int, _ request: CanonicalRequest) -> Bool {
         guard let match = matches[rule] else { return true }
@@ -102,7 +109,7 @@ package final class RuleSet {
             managed: managedNames(upstream ?? -1), secrets: secrets)
     }
 
-    /// Rules without an action may write towards every upstream, the others towards their own.
+    /// Rules without an action, or that fall through, may write towards every upstream, the others towards their own.
     private func managedNames(_ upstream: Int) -> ManagedNames {
         if let present = managed[upstream] { return present }
         let names = ManagedNames()
@@ -110,6 +117,7 @@ package final class RuleSet {
             switch rule.action {
             case nil: names.insert(rule, credentials)
             case .proxy(let proxy): if proxy.upstream == upstream { names.insert(rule, credentials) }
+            case .serve(let serve): if serve.fallsThrough { names.insert(rule, credentials) }
             case .block, .respond, .redirect: break
             }
         }

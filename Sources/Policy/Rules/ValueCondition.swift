@@ -3,7 +3,7 @@ internal import HTTP
 /// What is asked of one name's list of values, in a header, the query or the cookies.
 ///
 /// `exact` wants exactly one value, so that a second copy never makes it hold; `glob` and `regex` hold when one value does.
-struct ValueCondition {
+final class ValueCondition {
     enum Test {
         case exact([UInt8])
         case present

@@ -30,6 +30,8 @@ package final class URLList {
     private let globs: [Glob]
     private let text: ByteBuffer
     private let index: HostPathIndex
+    /// Of the format `adblock`; there are no entries then.
+    private let adblock: AdblockList?
 
     package init(_ source: [UInt8], format: URLListDefinition.Format) {
         var parser = URLListParser()
@@ -39,12 +41,21 @@ package final class URLList {
         globs = parser.globs
         text = parser.text
         index = HostPathIndex(parser.entries.map { parser.filing(of: $0) })
+        adblock = format == .adblock ? AdblockList(parser.adblock) : nil
     }
 
-    package var count: Int { entries.count }
+    /// The lines that a list of this text would leave out.
+    package static func faults(in source: [UInt8], format: URLListDefinition.Format) -> [URLListFault] {
+        var parser = URLListParser()
+        parser.parse(source, format)
+        return parser.faults
+    }
 
-    /// The number of the first line that lists the request's URL, or -1.
+    package var count: Int { adblock?.count ?? entries.count }
+
+    /// The number of the first line (of the format `adblock`: of a line) that lists the request's URL, or -1.
     package func line(listing request: CanonicalRequest) -> Int {
+        if let adblock { return adblock.line(listing: request) }
         index.begin(host: request.host, path: request.path, from: 0)
         var candidate = index.next()
         while candidate >= 0 {

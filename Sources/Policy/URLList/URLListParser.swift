@@ -4,11 +4,12 @@ internal import HTTP
 ///
 /// `url`: `scheme://host/path`, `host/path` or `/path`, with `*` and `**` in the path, exact at both ends; `#` begins a comment
 /// at the start of a line or after white space. A `?` begins a query that must fit too; without one any query fits. `hosts`: an
-/// address and names, as in hosts(5), or names alone.
+/// address and names, as in hosts(5), or names alone. `adblock`: see ``AdblockParser``.
 struct URLListParser {
     private(set) var entries: [URLList.Entry] = []
     private(set) var globs: [Glob] = []
-    private(set) var faults: [URLListFault] = []
+    private var ownFaults: [URLListFault] = []
+    private(set) var adblock = AdblockParser()
     let text = ByteBuffer(capacity: 4096)
 
     /// Names that every hosts file has for the machine itself.
@@ -19,6 +20,8 @@ struct URLListParser {
 
     init() {}
 
+    var faults: [URLListFault] { ownFaults + adblock.faults }
+
     mutating func parse(_ source: [UInt8], _ format: URLListDefinition.Format) {
         var start = 0
         var number = 0
@@ -26,15 +29,13 @@ struct URLListParser {
             var end = start
             while end < source.count && source[end] != UInt8(ascii: "\n") { end += 1 }
             number += 1
-            let line = trimmed(source[start..<end])
+            let line = format == .adblock ? withoutBlanks(source[start..<end]) : withoutComment(source[start..<end])
             start = end + 1
-            if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
+            if line.isEmpty || line.first == UInt8(ascii: "#") && format != .adblock { continue }
             switch format {
             case .url: parseURL(line, number)
             case .hosts: parseHosts(line, number)
-            case .adblock:
-                faults.append(URLListFault(line: number, message: "the format adblock is not in this version"))
-                return
+            case .adblock: adblock.parse(line, number)
             }
         }
     }
@@ -42,17 +43,25 @@ struct URLListParser {
     private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0d }
 
     /// Without surrounding white space and without a comment that follows white space.
-    private func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    private func withoutComment(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var line = line
         if let mark = line.indices.dropFirst().first(where: { line[$0] == UInt8(ascii: "#") && isSpace(line[$0 - 1]) }) {
             line = line[..<mark]
         }
+        return withoutBlanks(line)
+    }
+
+    private func withoutBlanks(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var line = line
         while let first = line.first, isSpace(first) { line.removeFirst() }
         while let last = line.last, isSpace(last) { line.removeLast() }
         return line
     }
 
     private mutating func parseURL(_ line: ArraySlice<UInt8>, _ number: Int) {
+        if line.starts(with: "||".utf8) || line.starts(with: "@@".utf8) || line.first == UInt8(ascii: "!") {
+            return fault(number, "this is Adblock syntax: write {file: ..., format: adblock} for this list")
+        }
         if let bad = line.first(where: {
             $0 <= 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "#")
         }) {
@@ -183,7 +192,7 @@ struct URLListParser {
     }
 
     private mutating func fault(_ line: Int, _ message: String) {
-        faults.append(URLListFault(line: line, message: message))
+        ownFaults.append(URLListFault(line: line, message: message))
     }
 
     func filing(of entry: URLList.Entry) -> Filing {

@@ -50,4 +50,11 @@ package final class URLListTable {
         guard lists.indices.contains(index) else { return .fails }
         return lists[index].line(listing: request) >= 0 ? .holds : .refuses
     }
+
+    /// For a person: the line of a list that lists the request; nil when none does.
+    func line(_ index: Int, listing request: CanonicalRequest) -> Int? {
+        guard lists.indices.contains(index) else { return nil }
+        let line = lists[index].line(listing: request)
+        return line >= 0 ? line : nil
+    }
 }

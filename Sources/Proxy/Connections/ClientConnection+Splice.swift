@@ -2,10 +2,10 @@ internal import HTTP
 internal import Transport
 
 extension ClientConnection {
-    /// Content may be spliced in here: nothing that it would overtake is left.
-    var takesSplice: Bool {
+    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
+    func takesKernelContent(more: Bool = false) -> Bool {
         guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
-        worker.flushClientOutput()
+        worker.flushClientOutput(more: more)
         return isOpen && !hasUnsentOutput
     }
 
@@ -14,7 +14,7 @@ extension ClientConnection {
         switch result {
         case .bytes(let count):
             contentLeft -= UInt64(count)
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
             exchange?.contentWasSpliced(count)
             if contentLeft == 0 { requestComplete() }
             return true

@@ -30,7 +30,7 @@ extension ClientConnection {
     /// `tls.negotiatedProtocol` says what will be spoken.
     func takeHandshake() {
         guard let tls else { return }
-        worker.loop.setDeadline(self, after: worker.timeouts.header)
+        loop.setDeadline(self, after: worker.timeouts.header)
         worker.metrics.handshakeCompleted(resumed: tls.wasResumed)
         if let names = tls.promisedNames { promise = .names(names, last: ByteBuffer(capacity: 32)) }
         if let identity = tls.peerIdentity {
@@ -48,11 +48,7 @@ extension ClientConnection {
     // MARK: The PROXY protocol
 
     /// Whom an upstream is told of.
-    var proxiedClient: ProxiedClient {
-        ProxiedClient(
-            source: SocketAddress(literal: facts.addressString, port: facts.peerPort),
-            destination: Socket.localAddress(descriptor))
-    }
+    var proxiedClient: ProxiedClient { ProxiedClient(facts, descriptor: descriptor) }
 
     /// Takes the header once all of it is there; false when there is nothing to be had at present.
     ///

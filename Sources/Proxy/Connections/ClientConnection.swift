@@ -22,7 +22,7 @@ final class ClientConnection: Connection {
 
     private(set) var facts: ClientFacts
     let listener: Int
-    private(set) var phase: Phase
+    var phase: Phase
     /// Of a TLS connection: see `ClientConnection+TLS.swift`.
     var promise = HostPromise.none
     /// Nil while idle, and while the rest of an answered request is being thrown away.
@@ -30,13 +30,16 @@ final class ClientConnection: Connection {
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private(set) var responseFraming = BodyFraming.none
+    var responseFraming = BodyFraming.none
     /// After this response the connection ends.
-    private var closesAfterResponse = false
+    var closesAfterResponse = false
     private var closesWhenDrained = false
-    private var halfClosedByUpstream = false
+    var halfClosedByUpstream = false
     private var isProbed = false
     private var isPaused = false
+    /// No request has come yet: what comes may still be another protocol.
+    private var isFresh = true
+    private let takesHTTP2: Bool
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
@@ -44,10 +47,12 @@ final class ClientConnection: Connection {
     private static let readsPerTurn = 16
 
     init(
-        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, tls: TLSSession?, awaitsProxyHeader: Bool
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession? = nil,
+        awaitsProxyHeader: Bool = false
     ) {
         self.facts = facts
         self.listener = listener
+        self.takesHTTP2 = takesHTTP2
         phase = awaitsProxyHeader ? .proxyHeader : .idle
         super.init(worker: worker, descriptor: descriptor, tls: tls)
     }
@@ -64,7 +69,7 @@ final class ClientConnection: Connection {
     override var toleratesTruncation: Bool { true }
 
     /// Called once, when the connection has its place in the loop.
-    func begin() { worker.loop.setDeadline(self, after: worker.timeouts.header) }
+    func begin() { loop.setDeadline(self, after: worker.timeouts.header) }
 
     // MARK: Reading
 
@@ -94,7 +99,7 @@ final class ClientConnection: Connection {
             }
             guard isReadable else { break }
             if reads == Self.readsPerTurn {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 break
             }
             reads += 1
@@ -109,11 +114,11 @@ final class ClientConnection: Connection {
     private func watchContent() {
         if exchange?.isWaiting ?? false { return }
         if !wantsInput {
-            if !isPaused && !hasUnsentOutput { worker.loop.clearDeadline(self) }
+            if !isPaused && !hasUnsentOutput { loop.clearDeadline(self) }
             isPaused = true
         } else if isPaused {
             isPaused = false
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         }
     }
 
@@ -156,7 +161,7 @@ final class ClientConnection: Connection {
                 position = readContent(buffer, from: position)
             case .tunnel:
                 exchange?.clientSent(buffer.span(ByteRange(position, buffer.count - position)))
-                worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+                loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
                 position = buffer.count
             case .answering, .proxyHeader:
                 return position
@@ -174,17 +179,19 @@ final class ClientConnection: Connection {
             consumed = try HTTP1.parseRequest(
                 buffer.span(ByteRange(position, buffer.count - position)), limits: worker.limits.head, into: exchange.head)
         } catch {
+            if error == .unsupportedVersion, becomesHTTP2(buffer, from: position) { return buffer.count }
             refuse(Rejection(error))
             return buffer.count
         }
         guard let consumed else {
             if phase == .idle {
                 phase = .head
-                worker.loop.setDeadline(self, after: worker.timeouts.header)
+                loop.setDeadline(self, after: worker.timeouts.header)
             }
             return nil
         }
         self.exchange = worker.takeExchange()
+        isFresh = false
         switch exchange.head.framing {
         case .none, .length(0), .untilClose:
             phase = .answering
@@ -197,12 +204,29 @@ final class ClientConnection: Connection {
         }
         closesAfterResponse = !exchange.head.keepsAlive
         if phase == .content {
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         } else {
-            worker.loop.clearDeadline(self)
+            loop.clearDeadline(self)
         }
-        exchange.begin(for: self)
+        exchange.begin(for: .http1(self))
         return position + consumed
+    }
+
+    /// RFC 9113 section 3.3: a client that knows sends the preface of HTTP/2 at once. It reads like a head of a version that is
+    /// not ours, so that only such a head costs the look.
+    private func becomesHTTP2(_ buffer: ByteBuffer, from position: Int) -> Bool {
+        guard takesHTTP2, isFresh, HTTP2Preface.begins(buffer.span(ByteRange(position, buffer.count - position))) else {
+            return false
+        }
+        isFresh = false
+        let successor = HTTP2ClientConnection(worker: worker, facts: facts, listener: listener)
+        // What has been received may be kept in a buffer that goes with this connection.
+        let received = ByteBuffer(capacity: buffer.count - position)
+        received.append(buffer.span(ByteRange(position, buffer.count - position)))
+        handOver(to: successor)
+        successor.begin(received.span)
+        if successor.isOpen { worker.loop.runSoon(successor) }
+        return true
     }
 
     /// A head that can not be read: there is no telling where the next one begins.
@@ -211,11 +235,11 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: self)
+        exchange.refuse(rejection, for: .http1(self))
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
-        worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         let span = buffer.span
         guard chunks != nil else {
             let count = Int(min(contentLeft, UInt64(span.count - position)))
@@ -255,9 +279,9 @@ final class ClientConnection: Connection {
         if phase == .content {
             phase = .answering
             if hasUnsentOutput {
-                worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+                loop.setDeadline(self, after: worker.timeouts.writeIdle)
             } else {
-                worker.loop.clearDeadline(self)
+                loop.clearDeadline(self)
             }
         }
         exchange.clientFinished(trailers)
@@ -277,7 +301,7 @@ final class ClientConnection: Connection {
         case .head: abandon()
         case .content: exchange == nil ? close() : abandon()
         case .tunnel:
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
             exchange?.clientFinished(nil)
             isReadable = false
         case .answering: break
@@ -344,9 +368,9 @@ final class ClientConnection: Connection {
             if out.count > Worker.receiveSize { worker.flushClientOutput() }
         }
         if hasUnsentOutput {
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
         } else if phase == .tunnel {
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
     }
 
@@ -363,8 +387,8 @@ final class ClientConnection: Connection {
         if closesAfterResponse { return closeGracefully() }
         if phase == .content {
             // The rest is thrown away, then the connection is idle.
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            if input != nil || isReadable { loop.runSoon(self) }
             return
         }
         becomeIdle()
@@ -374,9 +398,9 @@ final class ClientConnection: Connection {
         phase = .idle
         if worker.isDraining { return closeGracefully() }
         // The end of the response may still be on its way: that is no idleness.
-        worker.loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
+        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.timeouts.keepalive)
         // What the client has sent meanwhile is read in a turn of its own: the caller may be using the worker's buffers.
-        if input != nil || isReadable { worker.loop.runSoon(self) }
+        if input != nil || isReadable { loop.runSoon(self) }
     }
 
     /// The response can not be completed: the client must be able to see that.
@@ -388,48 +412,22 @@ final class ClientConnection: Connection {
     }
 
     /// Sends what is left, then ends the connection so that the client gets all of it.
-    private func closeGracefully() {
+    func closeGracefully() {
         worker.flushClientOutput()
         guard isOpen else { return }
         if hasUnsentOutput {
             closesWhenDrained = true
             phase = .lingering
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
             return
         }
         // A request read to its end, with nothing behind it: closing can not destroy what was sent.
         if phase == .answering, !isReadable, input == nil { return close() }
         phase = .lingering
         finishSending()
-        worker.loop.setDeadline(self, after: Self.lingerTime)
+        loop.setDeadline(self, after: Self.lingerTime)
         dropInput()
-        worker.loop.runSoon(self)
-    }
-
-    // MARK: Tunnel
-
-    func becomeTunnel() {
-        phase = .tunnel
-        responseFraming = .untilClose
-        worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        if input != nil || isReadable { worker.loop.runSoon(self) }
-    }
-
-    private func tunnelEndedByUpstream() {
-        worker.flushClientOutput()
-        guard isOpen else { return }
-        if peerFinished && !hasUnsentOutput { return close() }
-        closesAfterResponse = true
-        phase = .answering
-        isReadable = true
-        closeGracefully()
-    }
-
-    /// The upstream sends no more through the tunnel; the client still may.
-    func upstreamFinishedTunnel() {
-        worker.flushClientOutput()
-        halfClosedByUpstream = true
-        if isOpen && !hasUnsentOutput { finishSending() }
+        loop.runSoon(self)
     }
 
     // MARK: Connection's moments
@@ -442,26 +440,26 @@ final class ClientConnection: Connection {
         }
         if halfClosedByUpstream { finishSending() }
         switch phase {
-        case .answering: worker.loop.clearDeadline(self)
-        case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-        case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        case .answering: loop.clearDeadline(self)
+        case .content: loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .tunnel: loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         case .idle:
-            worker.loop.setDeadline(self, after: worker.timeouts.keepalive)
-            if input != nil || isReadable { worker.loop.runSoon(self) }
+            loop.setDeadline(self, after: worker.timeouts.keepalive)
+            if input != nil || isReadable { loop.runSoon(self) }
         case .head, .lingering, .proxyHeader: break
         }
         exchange?.clientDrained()
     }
 
     override func outputMoved() {
-        if phase != .tunnel { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+        if phase != .tunnel { loop.setDeadline(self, after: worker.timeouts.writeIdle) }
     }
 
     override func writeFailed() {
         // The event that says so follows; the stack below may still be delivering to us.
         isBroken = true
         isReadable = true
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     override func deadlinePassed() {

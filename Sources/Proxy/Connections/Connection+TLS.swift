@@ -42,7 +42,7 @@ extension Connection {
             if tls.peerHasFinished || tls.failure != nil { return sessionEnded(tls) }
             guard isReadable, descriptor >= 0 else { return .wouldBlock }
         }
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
         return .wouldBlock
     }
 

@@ -9,6 +9,7 @@ public import Transport
 /// connection pauses while there is some (``hasUnsentOutput``), which bounds that buffer by one read.
 public class Connection: EventHandler {
     final let worker: Worker
+    final let loop: EventLoop
     private(set) final var descriptor: Int32
     /// What the bytes are wrapped in; nil for a plain connection. See `Connection+TLS.swift`.
     final var tls: TLSSession?
@@ -17,16 +18,19 @@ public class Connection: EventHandler {
     final var peerFinished = false
     /// Set when the kernel reported an error or both directions closed.
     final var isBroken = false
-    private final var isWritable = true
+    final var isWritable = true
     private final var unsent: ByteBuffer?
     private final var unsentStart = 0
     /// Bytes that were spliced and that the peer has not taken yet; they come before `unsent`.
     private final var pipe: SplicePipe?
+    /// What the kernel sends of a file, in the place of a pipe.
+    final var file: FileStretch?
     /// Bytes received and not yet consumed: part of a head, or what follows the present message.
     final var input: ByteBuffer?
 
     init(worker: Worker, descriptor: Int32, tls: TLSSession? = nil) {
         self.worker = worker
+        loop = worker.loop
         self.descriptor = descriptor
         self.tls = tls
         super.init()
@@ -35,7 +39,7 @@ public class Connection: EventHandler {
     deinit { if descriptor >= 0 { SystemCalls.close(descriptor) } }
 
     final var isOpen: Bool { descriptor >= 0 }
-    final var hasUnsentOutput: Bool { unsent != nil || pipe != nil }
+    final var hasUnsentOutput: Bool { unsent != nil || pipe != nil || file != nil }
 
     // MARK: What subclasses do
 
@@ -78,6 +82,7 @@ public class Connection: EventHandler {
 
     override public final func turn() {
         worker.eventBegins()
+        if file != nil, isWritable, !sendUnsent() { return }
         if descriptor >= 0 { pump() }
     }
 
@@ -133,27 +138,27 @@ public class Connection: EventHandler {
 
     // MARK: Output
 
-    /// Sends all of `bytes`, now or as the peer takes it.
-    final func send(_ bytes: ByteBuffer) {
+    /// Sends all of `bytes`, now or as the peer takes it; with `more` the kernel may wait for what follows at once.
+    final func send(_ bytes: ByteBuffer, more: Bool = false) {
         if bytes.isEmpty || descriptor < 0 { return }
-        unsafe bytes.withUnsafeBytes { unsafe send($0) }
+        unsafe bytes.withUnsafeBytes { unsafe send($0, more: more) }
     }
 
-    final func send(_ bytes: UnsafeRawBufferPointer) {
+    final func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
         if let tls { return unsafe send(through: tls, bytes) }
-        unsafe transmit(bytes)
+        unsafe transmit(bytes, more: more)
     }
 
     /// Sends bytes as they stand: plaintext, or TLS records.
-    @inline(always) final func transmit(_ bytes: UnsafeRawBufferPointer) {
-        if pipe != nil && unsent == nil { unsent = worker.buffers.lease() }
+    @inline(always) final func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
+        if pipe != nil || file != nil, unsent == nil { unsent = worker.buffers.lease() }
         if let unsent {
             unsafe unsent.append(bytes)
             return
         }
         var sent = 0
         if isWritable {
-            switch unsafe SystemCalls.send(descriptor, bytes) {
+            switch unsafe SystemCalls.send(descriptor, bytes, more: more) {
             case .bytes(let count): sent = count
             case .wouldBlock: isWritable = false
             case .end: break
@@ -213,10 +218,10 @@ public class Connection: EventHandler {
 
     /// False when the connection is gone or its output failed.
     private final func sendUnsent() -> Bool {
-        if pipe != nil {
-            drainPipe()
+        if pipe != nil || file != nil {
+            pipe != nil ? drainPipe() : drainFile()
             if descriptor < 0 { return false }
-            if pipe != nil { return true }
+            if pipe != nil || file != nil { return true }
             if unsent == nil {
                 outputDrained()
                 return descriptor >= 0
@@ -291,6 +296,7 @@ public class Connection: EventHandler {
     }
 
     final func dropUnsent() {
+        file = nil
         if let pipe {
             self.pipe = nil
             worker.pipes.giveBack(pipe)
@@ -298,6 +304,22 @@ public class Connection: EventHandler {
         guard let buffer = unsent else { return }
         unsent = nil
         worker.buffers.giveBack(buffer)
+    }
+
+    // MARK: Another protocol
+
+    /// Gives the descriptor and its place in the loop to a connection that has none yet and that speaks another protocol. What
+    /// was received goes with them where it is kept.
+    final func handOver(to other: Connection) {
+        precondition(other.descriptor < 0 && !hasUnsentOutput, "only a connection at rest is handed over")
+        other.descriptor = descriptor
+        other.isReadable = isReadable
+        other.isWritable = isWritable
+        other.peerFinished = peerFinished
+        other.isBroken = isBroken
+        descriptor = -1
+        dropInput()
+        worker.loop.replace(self, with: other)
     }
 
     // MARK: Ends
@@ -317,7 +339,7 @@ public class Connection: EventHandler {
     final func closeDescriptor(reset: Bool = false) {
         guard descriptor >= 0 else { return }
         if let tls { endSession(tls, abruptly: reset) }
-        worker.loop.remove(self)
+        loop.remove(self)
         if reset { SystemCalls.resetOnClose(descriptor) }
         SystemCalls.close(descriptor)
         descriptor = -1

@@ -328,10 +328,17 @@ package final class Server {
     /// Lines of URL lists that say nothing are skipped; the log tells which.
     private func warnOfListFaults(_ only: Int? = nil) {
         for (index, source) in watched.urlLists.enumerated() where only == nil || only == index {
-            let faults = URLList(source.text, format: source.definition.format).faults
-            for fault in faults.prefix(10) { logWriter.log(.warn, "\(source.definition.path):\(fault.line): \(fault.message)") }
-            if faults.count > 10 { logWriter.log(.warn, "\(source.definition.path): \(faults.count - 10) more faulty lines") }
+            let faults = URLList.faults(in: source.text, format: source.definition.format)
+            if let text = Self.warning(of: faults) { logWriter.log(.warn, "\(source.definition.path): \(text)") }
         }
+    }
+
+    /// One line however many faults there are: how many, and the first few of them.
+    private static func warning(of faults: [URLListFault]) -> String? {
+        if faults.isEmpty { return nil }
+        let first = faults.prefix(3).map { "line \($0.line): \($0.message)" }.joined(separator: "; ")
+        let rest = faults.count > 3 ? "; and \(faults.count - 3) more" : ""
+        return "\(faults.count) line\(faults.count == 1 ? " is" : "s are") skipped: \(first)\(rest)"
     }
 
     /// The value of `admin.token` as it is now.

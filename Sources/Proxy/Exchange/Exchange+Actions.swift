@@ -24,6 +24,12 @@ extension Exchange {
         }
     }
 
+    func startServe(_ serve: ServePlan, rule: Int) {
+        let file = fileLoader
+        loader = .file(file)
+        file.start(serve, rule: rule)
+    }
+
     func startRespond(_ respond: RespondPlan) {
         loader = .fixed(fixedLoader)
         fixedLoader.start(status: respond.status, content: respond.body.span) { [context] (out) throws(Rejection) in
@@ -49,7 +55,7 @@ extension Exchange {
     // MARK: Errors of our own
 
     /// A constant answer: nothing of the request is in it.
-    func writeError(_ rejection: Rejection, to client: ClientConnection) {
+    func writeError(_ rejection: Rejection, to client: ClientEnd) {
         let keeps = client.decideToKeep()
         let isProblem = acceptsJSON
         let body = worker.scratch
@@ -79,7 +85,10 @@ extension Exchange {
         out.append("\r\nContent-Length: ")
         out.append(decimal: body.count)
         if rejection.status == 503 { out.append("\r\nRetry-After: 1") }
-        if rejection == .methodNotAllowed { out.append("\r\nAllow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS") }
+        if rejection == .methodNotAllowed {
+            // Once a rule has taken the request, it is a file that was asked for.
+            out.append(isTagged ? "\r\nAllow: GET, HEAD" : "\r\nAllow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS")
+        }
         if !keeps {
             out.append("\r\nConnection: close")
         } else if head.version == .http10 {
@@ -89,7 +98,7 @@ extension Exchange {
         client.responseBegins(.length(UInt64(body.count)))
         record.status = rejection.status
         if head.method != .head {
-            out.append(body.span)
+            client.sendContent(body.span)
             record.bytesOut = UInt64(body.count)
         }
     }
@@ -114,15 +123,15 @@ extension Exchange {
 
     // MARK: 6 Record
 
-    func finishRecord(_ client: ClientConnection?) {
+    func finishRecord(_ client: ClientEnd?) {
         record.endedAt = worker.microseconds()
         let rule = plan.map { $0.actionRule } ?? -1
-        worker.metrics.requestAnswered(
+        metrics.requestAnswered(
             listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,
             rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
             durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn, bytesOut: record.bytesOut)
         if record.attempts > 0, let upstream {
-            worker.metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
+            metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
         }
         guard worker.workerLog.wantsAccess else { return }
         var texts = AccessTexts()
@@ -134,7 +143,7 @@ extension Exchange {
         texts.query = request.query
         if rule >= 0 { texts.rule = snapshot.ruleName(rule) }
         if let upstream { texts.upstream = upstream.nameText.span }
-        texts.version = head.version
+        texts.version = client?.isHTTP2 ?? false ? .http2 : head.version
         worker.workerLog.access(record, texts)
     }
 }

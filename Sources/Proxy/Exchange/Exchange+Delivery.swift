@@ -11,11 +11,11 @@ extension Exchange: LoaderDelegate {
     func clientDrained() { loader.resume() }
 
     func loader(didReceiveInformational head: ResponseHead) {
-        guard let client, self.head.version == .http11 else { return }
+        guard let client, self.head.version != .http10 else { return }
         // RFC 9110 10.1.1: a client that did not ask for 100 gets none from us.
         if head.status == 100 && !self.head.expectsContinue { return }
         worker.responseWriter.writeInformational(head, to: client.output())
-        worker.flushClientOutput()
+        client.informationalWritten()
     }
 
     func loader(didReceiveResponse head: ResponseHead) -> ResponseDisposition {
@@ -23,6 +23,11 @@ extension Exchange: LoaderDelegate {
         record.upstreamAnswered(head.status, at: worker.microseconds())
         if head.status == 101 { return switchProtocols(head, to: client) }
         if followsRedirect(head) { return .cancel }
+        if client.demandsTunnel, head.status < 300 {
+            // On a stream, success would mean that the tunnel is there (RFC 8441 section 5).
+            redirects.failure = loader.asksOrigin ? .upstreamProtocolError : .notImplemented
+            return .cancel
+        }
         // What the client sent behind a request to switch protocols may not have been meant as HTTP.
         if asksForUpgrade { client.distrust() }
         let framing = framing(of: head)
@@ -46,11 +51,11 @@ extension Exchange: LoaderDelegate {
     private func framing(of head: ResponseHead) -> BodyFraming {
         switch head.framing {
         case .none, .length: head.framing
-        case .chunked, .untilClose: self.head.version == .http11 ? .chunked : .untilClose
+        case .chunked, .untilClose: self.head.version != .http10 ? .chunked : .untilClose
         }
     }
 
-    private func switchProtocols(_ head: ResponseHead, to client: ClientConnection) -> ResponseDisposition {
+    private func switchProtocols(_ head: ResponseHead, to client: ClientEnd) -> ResponseDisposition {
         let out = client.output()
         let mark = out.count
         do {
@@ -62,7 +67,7 @@ extension Exchange: LoaderDelegate {
         responseBegins()
         record.status = 101
         client.becomeTunnel()
-        worker.metrics.tunnelOpened()
+        metrics.tunnelOpened()
         return .becomeTunnel
     }
 
@@ -73,13 +78,23 @@ extension Exchange: LoaderDelegate {
     }
 
     /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
-    var spliceClient: ClientConnection? { client.flatMap { $0.takesSplice ? $0 : nil } }
+    var spliceClient: ClientConnection? {
+        guard case .http1(let client)? = client, client.takesKernelContent() else { return nil }
+        return client
+    }
 
+    /// The client's connection, where the kernel may send a file into it; nil where content has to pass through this process.
+    var fileClient: ClientConnection? {
+        guard case .http1(let client)? = client, client.takesKernelContent(more: true) else { return nil }
+        return client
+    }
+
+    /// So much went out without passing through this process.
     func loader(didSplice count: Int) { record.bytesOut &+= UInt64(count) }
 
     func loaderDidFinish(trailers: TrailerSection?) {
         guard client != nil else { return }
-        guard let trailers, head.takesTrailers, !trailers.lines.isEmpty else { return complete(trailers: nil) }
+        guard let trailers, takesTrailers, !trailers.lines.isEmpty else { return complete(trailers: nil) }
         let lines = worker.buffers.lease()
         writeResponseTrailers(trailers, to: lines)
         complete(trailers: lines)

@@ -17,11 +17,7 @@ extension Exchange {
 
     /// The name by which a credential's `hosts` and the configuration know the demo origin.
     private func setDemoDestination() {
-        context.upstreamAuthority = ByteBuffer(capacity: 16)
-        context.upstreamAuthority.append("demo")
-        context.destinationHost = context.upstreamAuthority
-        context.destinationPort = 80
-        context.destinationScheme = .http
+        context.destination = Destination(authority: "demo", host: "demo", port: 80, scheme: .http)
         context.isUpstreamOrigin = !redirects.isAway
         context.withheld = 0
     }

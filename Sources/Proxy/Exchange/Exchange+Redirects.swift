@@ -46,7 +46,7 @@ extension Exchange {
         else { return false }
         if redirects.hops == 0 {
             redirects.chain.origin.set(
-                scheme: context.destinationScheme, authority: context.upstreamAuthority.span, sentHost: context.sentHost.span)
+                scheme: context.destination.scheme, authority: context.destination.authority.span, sentHost: context.sentHost.span)
             redirects.chain.begin(request, settings: snapshot.canonical)
             redirects.upstream = upstream
         }
@@ -65,15 +65,15 @@ extension Exchange {
             redirects.hop = hop
             redirects.lastProxy = proxy
             keepCookies(of: response)
-            worker.metrics.redirected(.followed)
+            metrics.redirected(.followed)
             return true
         case .handBack:
             redirects.hasResolvedLocation = redirects.hops > 0 && hasResolvableLocation(response)
-            worker.metrics.redirected(.handedBack)
+            metrics.redirected(.handedBack)
             return false
         case .loop:
             redirects.failure = .redirectLoop
-            worker.metrics.redirected(.loop)
+            metrics.redirected(.loop)
             return true
         }
     }

@@ -8,25 +8,24 @@ extension Exchange {
     /// Appends the request head for the connection that the loader has found.
     func writeRequestHead(to out: ByteBuffer) throws(Rejection) {
         guard let server = upstreamLoader.server, let plan else { throw .internalError }
-        setDestination(server)
+        let current = current
+        setDestination(server.destination, current)
         let proxy = plan.proxy
+        let isFirst = redirects.hops == 0
         upgradeToken = head.asksForUpgrade ? proxy.flatMap { allowedUpgrade($0) } : nil
+        if upgradeToken == nil, client?.demandsTunnel ?? false { throw .notImplemented }
         let parameters = RequestWriter.Parameters(
             framing: sentFraming, upgrade: upgradeToken,
-            expectsContinue: head.expectsContinue && redirects.hops == 0 && !contentIsComplete,
-            isFirstSend: redirects.hops == 0,
-            paths: redirects.hops == 0 ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
-            preservesHost: redirects.hops > 0 || preservesHost(proxy, server), tellsClient: !redirects.isAway)
+            expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
+            paths: isFirst ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
+            preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway)
         try RequestWriter.write(
-            current, plan: plan, context: context, instance: worker.instance.span, forwarded: worker.forwarded,
-            hops: redirects.hops > 0 ? redirects.chain.cookies : nil, parameters, to: out)
+            current, plan: plan, context: context, instance: instance.span, forwarded: forwarded,
+            hops: isFirst ? nil : redirects.chain.cookies, parameters, to: out)
     }
 
-    @inline(always) private func setDestination(_ server: UpstreamServer) {
-        context.upstreamAuthority = server.authority
-        context.destinationHost = server.host
-        context.destinationPort = server.port
-        context.destinationScheme = server.definition.scheme
+    @inline(always) private func setDestination(_ destination: Destination, _ current: CanonicalRequest) {
+        if context.destination !== destination { context.destination = destination }
         if context.withheld > 0 { context.staysDropped = true }
         context.isUpstreamOrigin = !redirects.isAway && !context.staysDropped
         context.leavesCredentialsBehind = current.leavesCredentialsBehind
@@ -37,7 +36,7 @@ extension Exchange {
         switch proxy?.preserveHost ?? .auto {
         case .yes: true
         case .no: false
-        case .auto: !(server.definition.scheme == .https && server.hasName)
+        case .auto: server.prefersClientHost
         }
     }
 
@@ -56,16 +55,16 @@ extension Exchange {
         return nil
     }
 
-    func requestWasSent() {
-        record.upstreamAsked(at: worker.microseconds(), overReusedConnection: upstreamLoader.wasReused)
-        if upstreamLoader.wasReused { worker.metrics.upstreamConnectionReused() }
+    func requestWasSent(overReusedConnection wasReused: Bool) {
+        record.upstreamAsked(at: worker.microseconds(), overReusedConnection: wasReused)
+        if wasReused { metrics.upstreamConnectionReused() }
         countInjections()
     }
 
     private func countInjections() {
         guard let plan, !plan.credentialIndexes.isEmpty else { return }
         for credential in plan.credentialIndexes {
-            worker.metrics.credential(
+            metrics.credential(
                 snapshot.indexes.credentials[credential], context.withheld > 0 ? .withheld : .injected)
         }
     }
@@ -77,11 +76,13 @@ extension Exchange {
     // MARK: The response's head
 
     func writeResponseHead(_ head: ResponseHead, framing: BodyFraming, keeps: Bool, to out: ByteBuffer) throws(Rejection) {
+        let plan = plan
         let isProxied = plan?.proxy != nil || redirects.hops > 0
         var mapping: OriginMapping?
-        if isProxied, rewritesLocations, loader.asksOrigin, namesURLs(head) {
+        if isProxied, plan?.proxy?.redirectMode != .pass, namesURLs(head), loader.asksOrigin {
             redirects.chain.origin.set(
-                scheme: context.destinationScheme, authority: context.upstreamAuthority.span, sentHost: context.sentHost.span)
+                scheme: context.destination.scheme, authority: context.destination.authority.span,
+                sentHost: context.sentHost.span)
             redirects.mapping.begin(client: request, paths: plan?.path == nil && redirects.hops == 0 ? sentPaths : nil)
             mapping = redirects.mapping
         }
@@ -90,9 +91,9 @@ extension Exchange {
         let parameters = ResponseWriter.Parameters(
             framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
             tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: self.head.takesTrailers)
+            passesTrailers: takesTrailers)
         let lines = redirects.pendingCookies
-        try worker.responseWriter.write(
+        try responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,
             location: redirects.hops > 0 && redirects.hasResolvedLocation ? redirects.chain.url : nil, dates: &worker.dates,
             extraLines: lines, parameters, to: out)
@@ -102,10 +103,6 @@ extension Exchange {
     var sentPaths: PathMapping? {
         if case .demo = loader { return demoPaths }
         return upstreamLoader.server.flatMap { snapshot.paths(rule: plan?.actionRule ?? -1, server: $0) }
-    }
-
-    private var rewritesLocations: Bool {
-        plan?.proxy?.redirectMode != .pass
     }
 
     /// Whether there is a field that may name the upstream's origin.
@@ -118,6 +115,9 @@ extension Exchange {
         }
         return false
     }
+
+    /// HTTP/2 has trailers without being asked.
+    var takesTrailers: Bool { head.takesTrailers || (client?.isHTTP2 ?? false) }
 
     func writeResponseTrailers(_ trailers: TrailerSection, to out: ByteBuffer) {
         ResponseWriter.writeTrailers(trailers, plan: plan, to: out)

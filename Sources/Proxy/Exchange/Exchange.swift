@@ -12,6 +12,12 @@ internal import Transport
 /// Objects are reused; a worker keeps a few.
 final class Exchange {
     let worker: Worker
+    // The worker's, here since they are used for each request: a reference through another is counted, one of our own is not.
+    let loop: EventLoop
+    let metrics: WorkerMetrics
+    let forwarded: ForwardedCache
+    let responseWriter: ResponseWriter
+    let instance: ByteBuffer
     let head: RequestHead
     /// The client's canonical request: what variables and every new send read.
     let request: CanonicalRequest
@@ -23,11 +29,12 @@ final class Exchange {
     let context: SendContext
     var plan: ChainPlan?
     var snapshot: Snapshot
-    private(set) var client: ClientConnection?
+    private(set) var client: ClientEnd?
     var loader = Loader.none
     let upstreamLoader: UpstreamLoader
     private(set) lazy var demoLoader = DemoLoader(exchange: self)
     private(set) lazy var fixedLoader = FixedLoader(exchange: self)
+    private(set) lazy var fileLoader = FileLoader(exchange: self)
     private(set) lazy var requestTrailers = TrailerSection()
     private(set) lazy var responseTrailers = TrailerSection()
 
@@ -55,6 +62,11 @@ final class Exchange {
 
     init(worker: Worker) {
         self.worker = worker
+        loop = worker.loop
+        metrics = worker.metrics
+        forwarded = worker.forwarded
+        responseWriter = worker.responseWriter
+        instance = worker.instance
         snapshot = worker.snapshot
         request = CanonicalRequest()
         head = request.head
@@ -66,17 +78,17 @@ final class Exchange {
 
     // MARK: 1 Canonicalise
 
-    func begin(for client: ClientConnection) {
+    func begin(for client: ClientEnd) {
         prepare(for: client)
         do {
+            let snapshot = snapshot
             try request.canonicalise(
-                client: client.facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical,
-                instance: worker.instance.span)
+                client: client.facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical, instance: instance.span)
         } catch {
             request.reset()
             return fail(error)
         }
-        if client.tls != nil, !client.promise.covers(request.host) { return fail(.misdirected) }
+        if !client.promises(request.host) { return fail(.misdirected) }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
             return fail(.bodyTooLarge)
         }
@@ -84,23 +96,23 @@ final class Exchange {
     }
 
     /// A head that could not be read.
-    func refuse(_ rejection: Rejection, for client: ClientConnection) {
+    func refuse(_ rejection: Rejection, for client: ClientEnd) {
         head.reset()
         request.reset()
         prepare(for: client)
         fail(rejection)
     }
 
-    private func prepare(for client: ClientConnection) {
+    private func prepare(for client: ClientEnd) {
         self.client = client
-        snapshot = worker.snapshot
+        if snapshot !== worker.snapshot { snapshot = worker.snapshot }
         context.client = client.facts
         context.unixTime = worker.unixTime
         context.withheld = 0
         context.staysDropped = false
         context.droppedCredentials = 0
         worker.fillRequestID(context.requestID)
-        current = request
+        if current !== request { current = request }
         contentIsComplete = head.framing.isEmpty
         contentReceived = 0
         discardsContent = false
@@ -114,7 +126,7 @@ final class Exchange {
         upgradeToken = nil
         redirects.reset()
         record.reset(startedAt: worker.microseconds())
-        worker.metrics.exchangeBegan()
+        metrics.exchangeBegan()
     }
 
     // MARK: 2 Take
@@ -122,12 +134,23 @@ final class Exchange {
     func take() {
         precondition(!isTagged, "a tagged exchange is not taken twice")
         decision.reset()
-        snapshot.rules.take(current, client: context.client, into: decision, from: 0)
+        let rules = snapshot.rules
+        rules.take(current, client: context.client, into: decision, from: 0)
         isTagged = true
         guard decision.action != nil else {
             // A hop that no rule takes is sent as it is; a client's request is not.
             return redirects.hops > 0 ? sendUntakenHop() : fail(.noRule)
         }
+        let plan = rules.plan(for: decision)
+        self.plan = plan
+        load(plan)
+    }
+
+    /// The rule that took the request has no file for it: the chain goes on behind it.
+    func fallThrough() {
+        loader = .none
+        snapshot.rules.takeOn(current, client: context.client, into: decision)
+        guard decision.action != nil else { return redirects.hops > 0 ? sendUntakenHop() : fail(.notFound) }
         let plan = snapshot.rules.plan(for: decision)
         self.plan = plan
         load(plan)
@@ -143,6 +166,8 @@ final class Exchange {
             startUpstream(upstreamForHop(upstream), proxy)
         } else if let block = plan.block {
             startBlock(block)
+        } else if let serve = plan.serve {
+            startServe(serve, rule: plan.actionRule)
         } else if let respond = plan.respond {
             startRespond(respond)
         } else if let redirect = plan.redirect {
@@ -158,7 +183,7 @@ final class Exchange {
             replayContent = worker.buffers.lease()
         }
         loader = .upstream(upstreamLoader)
-        upstreamLoader.start(upstream, proxy, framing: sentFraming)
+        upstreamLoader.start(upstream, proxy, for: self)
     }
 
     /// How the content is framed towards the upstream: as the client framed it, unless a redirect took it away.
@@ -221,7 +246,7 @@ final class Exchange {
 
     /// What the client sends can be taken again.
     func clientMayContinue() {
-        if let client, client.phase == .content || client.phase == .tunnel { worker.loop.runSoon(client) }
+        if let client, client.isReadingContent || client.isTunnel { client.runSoon() }
     }
 
     // MARK: Waiting
@@ -232,16 +257,16 @@ final class Exchange {
         // Waiting for another thing does not begin the time anew.
         if isWaiting { return }
         isWaiting = true
-        if let client { worker.loop.setDeadline(client, after: milliseconds) }
+        client?.setDeadline(after: milliseconds)
     }
 
     func stopWaiting() {
         guard isWaiting, let client else { return }
         isWaiting = false
-        if client.phase == .content {
-            worker.loop.setDeadline(client, after: worker.timeouts.bodyIdle)
+        if client.isReadingContent {
+            client.setDeadline(after: worker.timeouts.bodyIdle)
         } else {
-            worker.loop.clearDeadline(client)
+            client.clearDeadline()
         }
     }
 
@@ -268,7 +293,7 @@ final class Exchange {
     func fail(_ rejection: Rejection) {
         guard !isOver else { return }
         record.reason = rejection.reason
-        worker.metrics.rejected(rejection)
+        metrics.rejected(rejection)
         loader.stop()
         loader = .none
         guard let client else { return }
@@ -278,7 +303,7 @@ final class Exchange {
         }
         responseHasBegun = true
         // What follows a request that can not be read, or that wanted a tunnel, may not be meant as a request.
-        if rejection == .badRequest || rejection == .methodNotAllowed { client.distrust() }
+        if rejection == .badRequest || rejection == .methodNotAllowed && !isTagged { client.distrust() }
         writeError(rejection, to: client)
         end()
         client.finishResponse(trailers: nil)
@@ -313,12 +338,12 @@ final class Exchange {
         }
         client = nil
         plan = nil
-        if record.status == 101 { worker.metrics.tunnelClosed() }
-        worker.metrics.exchangeEnded()
+        if record.status == 101 { metrics.tunnelClosed() }
+        metrics.exchangeEnded()
         worker.giveBack(self)
     }
 
     func responseBegins() { responseHasBegun = true }
-    var isTunnel: Bool { client?.phase == .tunnel }
+    var isTunnel: Bool { client?.isTunnel ?? false }
     var asksForUpgrade: Bool { upgradeToken != nil }
 }

@@ -1,12 +1,13 @@
 internal import HTTP
 internal import Policy
 
-/// What answers an exchange; a closed set, so that each call is a direct one. Local files, injected pages and further
-/// protocols get their case here.
+/// What answers an exchange; a closed set, so that each call is a direct one. Injected pages and further protocols get their
+/// case here.
 enum Loader {
     case none
     case upstream(UpstreamLoader)
     case fixed(FixedLoader)
+    case file(FileLoader)
     case demo(DemoLoader)
 
     /// It can use more of the request's content now; false pauses the client.
@@ -14,14 +15,14 @@ enum Loader {
         switch self {
         case .none: false
         case .upstream(let loader): loader.takesContent
-        case .fixed: true
+        case .fixed, .file: true
         case .demo(let loader): loader.takesContent
         }
     }
 
     func send(_ content: Span<UInt8>) {
         switch self {
-        case .none, .fixed: break
+        case .none, .fixed, .file: break
         case .upstream(let loader): loader.send(content)
         case .demo(let loader): loader.send(content)
         }
@@ -30,7 +31,7 @@ enum Loader {
     /// The request's content is complete; in a tunnel: the client sends no more.
     func finishContent(_ trailers: TrailerSection?) {
         switch self {
-        case .none, .fixed: break
+        case .none, .fixed, .file: break
         case .upstream(let loader): loader.finishContent(trailers)
         case .demo(let loader): loader.finishContent()
         }
@@ -41,6 +42,7 @@ enum Loader {
         switch self {
         case .none, .fixed: break
         case .upstream(let loader): loader.resume()
+        case .file(let loader): loader.resume()
         case .demo(let loader): loader.resume()
         }
     }
@@ -50,6 +52,7 @@ enum Loader {
         switch self {
         case .none, .fixed: break
         case .upstream(let loader): loader.stop()
+        case .file(let loader): loader.stop()
         case .demo(let loader): loader.stop()
         }
     }
@@ -57,7 +60,7 @@ enum Loader {
     /// What comes back is an origin's word: it may redirect, and its names are to be put into the client's terms.
     var asksOrigin: Bool {
         switch self {
-        case .none, .fixed: false
+        case .none, .fixed, .file: false
         case .upstream, .demo: true
         }
     }

@@ -17,9 +17,12 @@ final class UpstreamLoader {
         case tunnel
     }
 
-    /// SAFETY: the exchange owns this loader for as long as itself.
+    /// SAFETY: the exchange owns this loader for as long as itself. Each use counts a reference, so what happens for every
+    /// request gets the exchange handed down.
     unowned(unsafe) var exchange: Exchange!
     let worker: Worker
+    let loop: EventLoop
+    private let responseHead: ResponseHead
     private(set) var phase = Phase.idle
     private var upstream: Upstream?
     private(set) var server: UpstreamServer?
@@ -47,18 +50,22 @@ final class UpstreamLoader {
 
     private static let mostInformational = 32
 
-    init(worker: Worker) { self.worker = worker }
+    init(worker: Worker) {
+        self.worker = worker
+        loop = worker.loop
+        responseHead = worker.responseHead
+    }
 
     /// Called once, by the exchange that owns it.
     func serve(_ exchange: Exchange) { self.exchange = exchange }
 
-    var wasReused: Bool { connection?.isReused ?? false }
     var isWaiting: Bool { phase == .waiting || phase == .connecting }
 
     // MARK: Finding a connection
 
-    func start(_ upstream: Upstream, _ proxy: ProxyPlan, framing: BodyFraming) {
-        self.upstream = upstream
+    func start(_ upstream: Upstream, _ proxy: ProxyPlan, for exchange: Exchange) {
+        let framing = exchange.sentFraming
+        if self.upstream !== upstream { self.upstream = upstream }
         let timeouts = upstream.timeouts
         responseTimeout = proxy.responseTimeout ?? timeouts.response
         responseIdleTimeout = proxy.responseIdleTimeout ?? timeouts.responseIdle
@@ -73,11 +80,14 @@ final class UpstreamLoader {
         triedServers = 0
         attempts = 0
         server = nil
-        acquire()
+        acquire(from: upstream, for: exchange)
     }
 
     func acquire(fresh: Bool = false) {
-        guard let upstream else { return }
+        if let upstream { acquire(from: upstream, for: exchange, fresh: fresh) }
+    }
+
+    private func acquire(from upstream: Upstream, for exchange: Exchange, fresh: Bool = false) {
         if server == nil {
             guard let picked = upstream.pickServer(tried: triedServers) else { return fail(.upstreamUnreachable) }
             server = picked
@@ -86,7 +96,7 @@ final class UpstreamLoader {
         guard let server else { return }
         if !fresh, let idle = server.takeIdle(for: exchange) {
             idle.isReused = true
-            return use(idle)
+            return use(idle, for: exchange)
         }
         guard upstream.hasRoom || upstream.makeRoom() else {
             phase = .waiting
@@ -115,17 +125,17 @@ final class UpstreamLoader {
                 worker: worker, descriptor: opened.descriptor, server: server, isConnected: opened.isConnected,
                 client: server.proxiedClient(of: exchange))
             server.upstream.connectionOpened()
-            guard (try? worker.loop.add(connection, descriptor: opened.descriptor)) != nil else {
+            guard (try? loop.add(connection, descriptor: opened.descriptor)) != nil else {
                 connection.close()
                 return fail(.overloaded)
             }
             worker.metrics.upstreamConnectionOpened()
-            if opened.isConnected, connection.greet() { return use(connection) }
+            if opened.isConnected, connection.greet() { return use(connection, for: exchange) }
             guard connection.isOpen else { return fail(.upstreamTLS) }
             phase = .connecting
             self.connection = connection
             connection.loader = self
-            worker.loop.setDeadline(connection, after: connectTimeout)
+            loop.setDeadline(connection, after: connectTimeout)
             exchange.wait(for: connectTimeout + 1_000, then: .upstreamTimeout)
             return
         }
@@ -147,7 +157,7 @@ final class UpstreamLoader {
 
     func connected() {
         guard let connection else { return }
-        use(connection)
+        use(connection, for: exchange)
     }
 
     func connectFailed() {
@@ -165,11 +175,12 @@ final class UpstreamLoader {
 
     // MARK: Sending
 
-    private func use(_ connection: UpstreamConnection) {
+    private func use(_ connection: UpstreamConnection, for exchange: Exchange) {
         let waited = phase == .waiting || phase == .connecting
         self.connection = connection
         connection.loader = self
-        connection.server.requestsUnderWay += 1
+        let server = connection.server
+        server.requestsUnderWay += 1
         phase = .head
         attempts += 1
         uses &+= 1
@@ -181,11 +192,11 @@ final class UpstreamLoader {
             out.clear()
             return fail(error)
         }
-        exchange.requestWasSent()
+        exchange.requestWasSent(overReusedConnection: connection.isReused)
         if let replay = exchange.replayContent { sendFramed(replay.span) }
         // Sent anew, the content may have come to its end before.
         if exchange.contentIsComplete, requestFraming.isChunked { finishContent(nil) }
-        setRequestDeadline()
+        setRequestDeadline(connection)
         if waited {
             worker.flushUpstreamOutput()
             exchange.clientMayContinue()
@@ -193,13 +204,16 @@ final class UpstreamLoader {
     }
 
     func setRequestDeadline() {
-        guard let connection else { return }
+        if let connection { setRequestDeadline(connection) }
+    }
+
+    private func setRequestDeadline(_ connection: UpstreamConnection) {
         if connection.hasUnsentOutput {
-            worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
+            loop.setDeadline(connection, after: worker.timeouts.writeIdle)
         } else if requestIsComplete && phase == .head {
-            worker.loop.setDeadline(connection, after: responseTimeout)
+            loop.setDeadline(connection, after: responseTimeout)
         } else if phase == .head {
-            worker.loop.clearDeadline(connection)
+            loop.clearDeadline(connection)
         }
     }
 
@@ -256,37 +270,44 @@ final class UpstreamLoader {
     // MARK: Receiving
 
     var wantsInput: Bool { phase == .head || exchange.wantsData }
+
+    private func wantsInput(_ exchange: Exchange) -> Bool { phase == .head || exchange.wantsData }
+
     /// Kept input is worth a look without more bytes: not when it is part of a head.
     var canUseInput: Bool { phase != .head }
 
     func resume() {
         guard let connection else { return }
         setContentDeadline()
-        worker.loop.runSoon(connection)
+        loop.runSoon(connection)
     }
 
     func setContentDeadline() {
-        guard let connection else { return }
+        if let connection { setContentDeadline(connection) }
+    }
+
+    private func setContentDeadline(_ connection: UpstreamConnection) {
         if connection.hasUnsentOutput {
-            worker.loop.setDeadline(connection, after: worker.timeouts.writeIdle)
+            loop.setDeadline(connection, after: worker.timeouts.writeIdle)
         } else if phase == .tunnel || !exchange.wantsData {
-            worker.loop.clearDeadline(connection)  // the client's deadline is what counts
+            loop.clearDeadline(connection)  // the client's deadline is what counts
         } else {
-            worker.loop.setDeadline(connection, after: responseIdleTimeout)
+            loop.setDeadline(connection, after: responseIdleTimeout)
         }
     }
 
     /// Works through what has been received; returns how much of it is done with.
     func process(_ buffer: ByteBuffer) -> Int {
+        let exchange: Exchange = exchange
         var position = 0
         let use = uses
-        while connection != nil, use == uses, position < buffer.count, wantsInput {
+        while connection != nil, use == uses, position < buffer.count, wantsInput(exchange) {
             switch phase {
             case .head:
-                guard let next = readHead(buffer, from: position) else { return position }
+                guard let next = readHead(buffer, from: position, for: exchange) else { return position }
                 position = next
             case .content:
-                position = readContent(buffer, from: position)
+                position = readContent(buffer, from: position, for: exchange)
             case .tunnel:
                 exchange.loader(didReceiveData: buffer.span(ByteRange(position, buffer.count - position)))
                 position = buffer.count
@@ -299,9 +320,9 @@ final class UpstreamLoader {
         return position
     }
 
-    private func readHead(_ buffer: ByteBuffer, from position: Int) -> Int? {
+    private func readHead(_ buffer: ByteBuffer, from position: Int, for exchange: Exchange) -> Int? {
         responseHasBegun = true
-        let head = worker.responseHead
+        let head = responseHead
         let consumed: Int?
         do {
             consumed = try HTTP1.parseResponse(
@@ -323,7 +344,7 @@ final class UpstreamLoader {
             exchange.loader(didReceiveInformational: head)
             return next
         }
-        return deliver(head, leftover: buffer.count - next) ? next : buffer.count
+        return deliver(head, leftover: buffer.count - next, to: exchange) ? next : buffer.count
     }
 
     private func switchProtocols(_ head: ResponseHead) -> Bool {
@@ -339,7 +360,7 @@ final class UpstreamLoader {
     }
 
     /// False when what is left of the buffer is done with too.
-    private func deliver(_ head: ResponseHead, leftover: Int) -> Bool {
+    private func deliver(_ head: ResponseHead, leftover: Int, to exchange: Exchange) -> Bool {
         responseFraming = head.framing
         canBeKept = head.keepsAlive
         phase = .content
@@ -356,7 +377,7 @@ final class UpstreamLoader {
         }
         switch exchange.loader(didReceiveResponse: head) {
         case .allow, .becomeTunnel:
-            if isEmpty { finish(trailers: nil, leftover: leftover) }
+            if isEmpty { finish(exchange, trailers: nil, leftover: leftover) }
             return true
         case .cancel:
             // Drained where all of it is here already; a connection with an unread rest carries nothing more.
@@ -369,7 +390,7 @@ final class UpstreamLoader {
 
     private var canBeKept = false
 
-    private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
+    private func readContent(_ buffer: ByteBuffer, from position: Int, for exchange: Exchange) -> Int {
         let span = buffer.span
         switch responseFraming {
         case .none:
@@ -381,21 +402,21 @@ final class UpstreamLoader {
             let count = Int(min(contentLeft, UInt64(span.count - position)))
             contentLeft -= UInt64(count)
             exchange.loader(didReceiveData: span.extracting(position..<position + count))
-            if contentLeft == 0, connection != nil { finish(trailers: nil, leftover: span.count - position - count) }
+            if contentLeft == 0, connection != nil { finish(exchange, trailers: nil, leftover: span.count - position - count) }
             return position + count
         case .chunked:
-            return readChunks(span, from: position)
+            return readChunks(span, from: position, for: exchange)
         }
     }
 
-    private func readChunks(_ span: Span<UInt8>, from position: Int) -> Int {
+    private func readChunks(_ span: Span<UInt8>, from position: Int, for exchange: Exchange) -> Int {
         var next = position
         do {
             while connection != nil, phase == .content, chunks != nil {
                 switch try chunks!.next(span, from: &next) {
                 case .data(let start, let count): exchange.loader(didReceiveData: span.extracting(start..<start + count))
                 case .needMore: return next
-                case .end: finish(trailers: exchange.responseTrailers, leftover: span.count - next)
+                case .end: finish(exchange, trailers: exchange.responseTrailers, leftover: span.count - next)
                 }
             }
         } catch {
@@ -407,7 +428,9 @@ final class UpstreamLoader {
 
     // MARK: Ends
 
-    func finish(trailers: TrailerSection?, leftover: Int = 0) {
+    func finish(trailers: TrailerSection?) { finish(exchange, trailers: trailers, leftover: 0) }
+
+    private func finish(_ exchange: Exchange, trailers: TrailerSection?, leftover: Int) {
         let reusable = canBeKept && requestIsComplete && leftover == 0 && phase == .content && !responseFraming.endsWithConnection
         release(reusable: reusable)
         exchange.loaderDidFinish(trailers: trailers)
@@ -468,15 +491,15 @@ final class UpstreamLoader {
         if isWaiting { exchange.stopWaiting() }
         let wasConnecting = phase == .connecting
         phase = .idle
-        guard let connection else { return }
-        self.connection = nil
+        guard let connection = connection.take() else { return }
         connection.loader = nil
         connection.dropInput()
-        if !wasConnecting { connection.server.requestsUnderWay -= 1 }
+        let server = connection.server
+        if !wasConnecting { server.requestsUnderWay -= 1 }
         // What the client sent while the answer was coming still has to go out.
         if worker.corkedUpstream === connection { worker.flushUpstreamOutput() }
         if reusable, connection.isOpen, !connection.hasUnsentOutput, !connection.isWriteBroken, !connection.peerFinished {
-            connection.server.giveBack(connection)
+            server.giveBack(connection)
         } else {
             connection.close()
         }

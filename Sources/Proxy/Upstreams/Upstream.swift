@@ -152,13 +152,10 @@ final class UpstreamServer {
     /// The latest TLS session with this server.
     let resumption = TLSResumption()
     var logsHandshakesAgainAt: Int64 = 0
-    /// As it is written into Host.
-    let authority = ByteBuffer(capacity: 32)
-    /// Lower-cased, IPv6 literals in brackets; of a unix socket `localhost`.
-    let host = ByteBuffer(capacity: 32)
-    let port: UInt16
-    /// Known by a name rather than an address.
-    let hasName: Bool
+    /// Of a unix socket the host is `localhost`.
+    let destination: Destination
+    /// `preserve_host: auto` keeps the client's Host but for https to a name, where the certificate and Host are to agree.
+    let prefersClientHost: Bool
     private var idle: [UpstreamConnection] = []
     var requestsUnderWay = 0
     private(set) var addresses: [SocketAddress] = []
@@ -177,18 +174,18 @@ final class UpstreamServer {
         self.upstream = upstream
         self.worker = worker
         self.permits = permits
-        authority.append(text: definition.authority)
+        let host: String
+        let port: UInt16
         switch definition.address {
         case .unix:
-            port = definition.scheme.defaultPort
-            hasName = false
-            host.append("localhost")
+            (host, port) = ("localhost", definition.scheme.defaultPort)
+            prefersClientHost = true
         case .tcp(let name, let number):
-            port = number
             let isLiteral = IPAddress.parse(name) != nil
-            hasName = !isLiteral
-            host.append(text: isLiteral && name.contains(":") ? "[\(name)]" : name.lowercased())
+            (host, port) = (isLiteral && name.contains(":") ? "[\(name)]" : name.lowercased(), number)
+            prefersClientHost = definition.scheme != .https || isLiteral
         }
+        destination = Destination(authority: definition.authority, host: host, port: port, scheme: definition.scheme)
         if case .unix(let path) = definition.address, let address = try? SocketAddress(unixPath: path) {
             addresses = [address]
         }

@@ -62,7 +62,7 @@ final class UpstreamConnection: Connection {
             }
             guard isReadable else { break }
             if reads == Self.readsPerTurn {
-                worker.loop.runSoon(self)
+                loop.runSoon(self)
                 break
             }
             reads += 1
@@ -120,12 +120,12 @@ final class UpstreamConnection: Connection {
 
     override func outputDrained() { loader?.outputDrained() }
 
-    override func outputMoved() { if loader != nil { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) } }
+    override func outputMoved() { if loader != nil { loop.setDeadline(self, after: worker.timeouts.writeIdle) } }
 
     override func writeFailed() {
         isWriteBroken = true
         isReadable = true
-        worker.loop.runSoon(self)
+        loop.runSoon(self)
     }
 
     override func deadlinePassed() {

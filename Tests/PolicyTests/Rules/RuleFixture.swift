@@ -48,12 +48,8 @@ enum RuleFixture {
     }
 
     private static func id(_ name: String) -> FieldID {
-        switch name.lowercased() {
-        case "host": .host
-        case "cookie": .cookie
-        case "authorization": .authorization
-        default: .other
-        }
+        let bytes = Array(name.utf8)
+        return HTTP1.fieldID(bytes.span)
     }
 
     static func client() -> ClientFacts {
@@ -68,10 +64,8 @@ enum RuleFixture {
         _ request: CanonicalRequest, destination: String = "up.test", port: UInt16 = 80, isUpstreamOrigin: Bool = true
     ) -> SendContext {
         let context = SendContext(request: request, client: client())
-        context.upstreamAuthority.append(text: "up.test:3000")
+        context.destination = Destination(authority: "up.test:3000", host: destination, port: port, scheme: .http)
         context.requestID.append("req-1")
-        context.destinationHost.append(text: destination)
-        context.destinationPort = port
         context.isUpstreamOrigin = isUpstreamOrigin
         context.unixTime = 1_700_000_000
         return context

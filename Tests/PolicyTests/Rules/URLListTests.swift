@@ -56,8 +56,10 @@ struct URLListTests {
         }
     }
 
-    @Test func adblockIsALaterVersions() {
-        #expect(URLList(Array("||ads.test^\n".utf8), format: .adblock).faults.count == 1)
+    @Test func adblockSyntaxInAListOfURLsIsNamed() {
+        let faults = URLList(Array("||ads.test^\n@@||ok.test^\n! comment\n".utf8), format: .url).faults
+        #expect(faults.map(\.line) == [1, 2, 3])
+        #expect(faults.allSatisfy { $0.message.contains("format: adblock") })
     }
 
     @Test func fiftyThousandLines() {

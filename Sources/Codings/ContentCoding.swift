@@ -1,0 +1,48 @@
+/// The content codings that are spoken here (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
+package enum ContentCoding: UInt8, Sendable, CaseIterable {
+    case gzip, deflate, brotli, zstd
+
+    /// The name in Content-Encoding and Accept-Encoding.
+    package var token: StaticString {
+        switch self {
+        case .gzip: "gzip"
+        case .deflate: "deflate"
+        case .brotli: "br"
+        case .zstd: "zstd"
+        }
+    }
+
+    /// The coding of that name, in any case; `x-gzip` is `gzip` (RFC 9110 section 8.4.1.3). Nil for one that is not spoken,
+    /// and for `identity`, which is none.
+    package init?(token: Span<UInt8>) {
+        switch token.count {
+        case 4 where Self.equals(token, "gzip"): self = .gzip
+        case 6 where Self.equals(token, "x-gzip"): self = .gzip
+        case 7 where Self.equals(token, "deflate"): self = .deflate
+        case 2 where Self.equals(token, "br"): self = .brotli
+        case 4 where Self.equals(token, "zstd"): self = .zstd
+        default: return nil
+        }
+    }
+
+    private static func equals(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
+        var index = 0
+        for byte in text.description.utf8 {
+            let given = bytes[index]
+            let lowered = given &- UInt8(ascii: "A") < 26 ? given | 0x20 : given
+            if lowered != byte { return false }
+            index += 1
+        }
+        return true
+    }
+}
+
+/// Why content can not be decoded or encoded.
+package enum CodingError: Error, Sendable, Equatable {
+    /// The bytes are not of the coding that they are said to be of, or ask for more memory than the coding's RFC allows.
+    case malformed
+    /// The content ended in its middle.
+    case truncated
+    /// The system gives no memory for the coding's state.
+    case outOfMemory
+}

@@ -1,0 +1,63 @@
+package import HTTP
+
+/// Applies one content coding to content as it comes; one stream, then ``reset()`` for the next.
+///
+/// What comes out of a call is about as much as went in at most (the codings' own bound on content that can not be compressed),
+/// so a caller that feeds slices is bounded by them. Its memory goes with the object: gzip and deflate 270 KiB, br and zstd
+/// 1 to 6 MiB at the default levels.
+package final class ContentEncoder {
+    package let coding: ContentCoding
+    private enum Stream {
+        case zlib(Deflater)
+        case brotli(BrotliWriter)
+        case zstd(ZstdWriter)
+    }
+    private let stream: Stream
+
+    /// `level` as the library counts them (gzip and deflate 1 to 9, br 0 to 11, zstd 1 to 19), clamped; nil is one that is cheap
+    /// enough for content that is made while it is sent.
+    package init(_ coding: ContentCoding, level: Int? = nil) throws(CodingError) {
+        self.coding = coding
+        switch coding {
+        case .gzip: stream = .zlib(try Deflater(.gzip, level: Int32(min(max(level ?? 5, 1), 9))))
+        case .deflate: stream = .zlib(try Deflater(.deflate, level: Int32(min(max(level ?? 5, 1), 9))))
+        case .brotli: stream = .brotli(try BrotliWriter(quality: UInt32(min(max(level ?? 4, 0), 11))))
+        case .zstd: stream = .zstd(try ZstdWriter(level: Int32(min(max(level ?? 3, 1), 19))))
+        }
+    }
+
+    /// Encodes `input`. With `flush`, all that was given so far can be decoded from what has been appended.
+    package func append(_ input: Span<UInt8>, to out: ByteBuffer, flush: Bool = false) throws(CodingError) {
+        if input.isEmpty && !flush { return }
+        switch stream {
+        case .zlib(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
+        case .brotli(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
+        case .zstd(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
+        }
+    }
+
+    /// Appends the end of the stream; nothing may be appended behind it before ``reset()``.
+    package func finish(to out: ByteBuffer) throws(CodingError) {
+        let nothing = Span<UInt8>()
+        switch stream {
+        case .zlib(let writer): try writer.encode(nothing, to: out, .finish)
+        case .brotli(let writer): try writer.encode(nothing, to: out, .finish)
+        case .zstd(let writer): try writer.encode(nothing, to: out, .finish)
+        }
+    }
+
+    /// Forgets the stream, keeps the memory where the library can.
+    package func reset() throws(CodingError) {
+        switch stream {
+        case .zlib(let writer): try writer.reset()
+        case .brotli(let writer): try writer.reset()
+        case .zstd(let writer): writer.reset()
+        }
+    }
+}
+
+/// What a library is asked to do with its input.
+enum EncodingOperation { case process, flush, finish }
+
+/// Room for the output of one call of a library.
+let encodingStep = 8 * 1024
