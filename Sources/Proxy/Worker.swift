@@ -154,6 +154,8 @@ final class Worker {
         timeouts = fresh.configuration.timeouts
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
+        // Clients of HTTP/2 are sent elsewhere, and find the new configuration there; others do with their next connection.
+        for case let client as HTTP2ClientConnection in loop.present { client.drain() }
         let kept = Set(sockets.map(\.descriptor))
         for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
         listeners.removeAll { !$0.isOpen }

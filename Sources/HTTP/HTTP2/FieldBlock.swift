@@ -17,7 +17,7 @@ package final class FieldBlock {
     package private(set) var fault: Fault?
     package private(set) var kind = Kind.request
     /// `:protocol` of an extended CONNECT (RFC 8441 section 4).
-    package private(set) var isExtendedConnect = false
+    package var isExtendedConnect: Bool { seen.contains(.tunnelled) }
     /// `:status` of a response.
     package private(set) var status = 0
 
@@ -55,8 +55,12 @@ package final class FieldBlock {
         pseudo.clear()
         cookies.clear()
         fault = nil
-        isExtendedConnect = false
         status = 0
+        method = .empty
+        path = .empty
+        authority = .empty
+        scheme = .empty
+        tunnelled = .empty
         size = 0
         count = 0
         seen = []
@@ -173,7 +177,6 @@ package final class FieldBlock {
         let name = pseudo.span(method)
         guard HTTP1.isToken(name) else { return fail(.malformed) }
         let isConnect = FieldBlock.equals(name, "CONNECT")
-        isExtendedConnect = seen.contains(.tunnelled)
         guard isConnect || !isExtendedConnect else { return fail(.malformed) }
         if seen.contains(.authority) {
             guard FieldBlock.isTarget(pseudo.span(authority)) else { return fail(.malformed) }
@@ -214,7 +217,7 @@ package final class FieldBlock {
 
     /// Completes the text. `endsMessage`: no content follows. `bodyless`: a response that has none whatever it says.
     /// `key`: what an extended CONNECT to a WebSocket has for Sec-WebSocket-Key, which HTTP/1.1 asks for.
-    package func finish(endsMessage: Bool, bodyless: Bool = false, key: Span<UInt8>? = nil) {
+    package func finish(endsMessage: Bool, bodyless: Bool = false, key: ByteBuffer? = nil) {
         guard fault == nil else { return }
         if kind == .trailers {
             if !endsMessage { fail(.malformed) }  // section 8.1
@@ -226,7 +229,7 @@ package final class FieldBlock {
         if isExtendedConnect {
             if endsMessage { return fail(.malformed) }
             if let key, !seen.contains(.webSocketKey), HTTP1.equalsIgnoringCase(pseudo.span(tunnelled), "websocket") {
-                addLine("sec-websocket-key", key)
+                addLine("sec-websocket-key", key.span)
             }
             addLine("upgrade", pseudo.span(tunnelled))
             text.append("connection: upgrade\r\n")

@@ -47,8 +47,8 @@ final class ClientConnection: Connection {
     private static let readsPerTurn = 16
 
     init(
-        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession? = nil,
-        awaitsProxyHeader: Bool = false
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession?,
+        awaitsProxyHeader: Bool
     ) {
         self.facts = facts
         self.listener = listener
@@ -208,7 +208,7 @@ final class ClientConnection: Connection {
         } else {
             loop.clearDeadline(self)
         }
-        exchange.begin(for: .http1(self))
+        exchange.begin(for: .http1(self), facts, listener: listener)
         return position + consumed
     }
 
@@ -235,7 +235,7 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: .http1(self))
+        exchange.refuse(rejection, for: .http1(self), facts, listener: listener)
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {

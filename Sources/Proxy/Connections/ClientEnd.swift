@@ -7,20 +7,6 @@ enum ClientEnd {
     case http1(ClientConnection)
     case http2(HTTP2ClientStream)
 
-    var facts: ClientFacts {
-        switch self {
-        case .http1(let client): client.facts
-        case .http2(let client): client.facts
-        }
-    }
-
-    var listener: Int {
-        switch self {
-        case .http1(let client): client.listener
-        case .http2(let client): client.listener
-        }
-    }
-
     /// Whether what TLS has settled lets the client ask for the host; see ``HostPromise``.
     func promises(_ host: Span<UInt8>) -> Bool {
         switch self {

@@ -123,17 +123,18 @@ extension Exchange {
 
     // MARK: 6 Record
 
-    func finishRecord(_ client: ClientEnd?) {
+    func finishRecord() {
         record.endedAt = worker.microseconds()
-        let rule = plan.map { $0.actionRule } ?? -1
+        let rule = plan?.actionRule ?? -1
+        let snapshot = snapshot
         metrics.requestAnswered(
-            listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,
-            rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
+            listener: snapshot.indexes.listener(listener), rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
             durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn, bytesOut: record.bytesOut)
         if record.attempts > 0, let upstream {
             metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
         }
-        guard worker.workerLog.wantsAccess else { return }
+        let workerLog = worker.workerLog
+        guard workerLog.wantsAccess else { return }
         var texts = AccessTexts()
         texts.requestID = context.requestID.span
         texts.clientAddress = request.clientAddressText.isEmpty ? context.client.addressText.span : request.clientAddressText.span
@@ -143,7 +144,7 @@ extension Exchange {
         texts.query = request.query
         if rule >= 0 { texts.rule = snapshot.ruleName(rule) }
         if let upstream { texts.upstream = upstream.nameText.span }
-        texts.version = client?.isHTTP2 ?? false ? .http2 : head.version
-        worker.workerLog.access(record, texts)
+        texts.version = isHTTP2 ? .http2 : head.version
+        workerLog.access(record, texts)
     }
 }

@@ -56,6 +56,10 @@ extension Exchange: LoaderDelegate {
     }
 
     private func switchProtocols(_ head: ResponseHead, to client: ClientEnd) -> ResponseDisposition {
+        if case .http2(let stream) = client, !stream.isHandshakeAnswered(head, to: self.head) {
+            redirects.failure = .upstreamProtocolError
+            return .cancel
+        }
         let out = client.output()
         let mark = out.count
         do {

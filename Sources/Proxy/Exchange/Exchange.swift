@@ -30,6 +30,9 @@ final class Exchange {
     var plan: ChainPlan?
     var snapshot: Snapshot
     private(set) var client: ClientEnd?
+    /// Of the client: the number of its listener, and whether it speaks HTTP/2.
+    private(set) var listener = 0
+    private(set) var isHTTP2 = false
     var loader = Loader.none
     let upstreamLoader: UpstreamLoader
     private(set) lazy var demoLoader = DemoLoader(exchange: self)
@@ -78,17 +81,17 @@ final class Exchange {
 
     // MARK: 1 Canonicalise
 
-    func begin(for client: ClientEnd) {
-        prepare(for: client)
+    func begin(for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
+        prepare(for: client, facts, listener)
         do {
             let snapshot = snapshot
             try request.canonicalise(
-                client: client.facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical, instance: instance.span)
+                client: facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical, instance: instance.span)
         } catch {
             request.reset()
             return fail(error)
         }
-        if !client.promises(request.host) { return fail(.misdirected) }
+        if case .https = facts.scheme, !client.promises(request.host) { return fail(.misdirected) }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
             return fail(.bodyTooLarge)
         }
@@ -96,17 +99,19 @@ final class Exchange {
     }
 
     /// A head that could not be read.
-    func refuse(_ rejection: Rejection, for client: ClientEnd) {
+    func refuse(_ rejection: Rejection, for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
         head.reset()
         request.reset()
-        prepare(for: client)
+        prepare(for: client, facts, listener)
         fail(rejection)
     }
 
-    private func prepare(for client: ClientEnd) {
+    private func prepare(for client: ClientEnd, _ facts: ClientFacts, _ listener: Int) {
         self.client = client
+        self.listener = listener
+        isHTTP2 = client.isHTTP2
         if snapshot !== worker.snapshot { snapshot = worker.snapshot }
-        context.client = client.facts
+        context.client = facts
         context.unixTime = worker.unixTime
         context.withheld = 0
         context.staysDropped = false
@@ -331,7 +336,7 @@ final class Exchange {
     /// The only way out: the record is written, and the object goes back to the worker.
     @inline(always) private func end() {
         isOver = true
-        finishRecord(client)
+        finishRecord()
         if let replay = replayContent {
             replayContent = nil
             worker.buffers.giveBack(replay)

@@ -123,6 +123,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
     override func headersBegan(_ id: Int32, isRequest: Bool) -> Bool {
         let block = worker.takeFieldBlock()
         self.block = block
+        blockStream = id
         block.begin(isRequest ? .request : .trailers, limits: worker.limits.head)
         if isRequest { add(worker.takeClientStream(), id: id) }
         return true

@@ -46,7 +46,7 @@ final class HTTP2ClientStream: HTTP2Stream {
         responseHasBegun = false
         phase = endsStream || asksForTunnel ? .answering : .content
         if asksForTunnel { worker.fillWebSocketKey(key) }
-        block.finish(endsMessage: endsStream, key: asksForTunnel ? key.span : nil)
+        block.finish(endsMessage: endsStream, key: asksForTunnel ? key : nil)
         switch block.fault {
         case .malformed: return refuseMalformed()
         case .tooLarge: return refuse(.headerTooLarge)
@@ -65,7 +65,7 @@ final class HTTP2ClientStream: HTTP2Stream {
         let exchange = worker.takeExchange()
         self.exchange = exchange
         if phase == .content { worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
-        exchange.begin(for: .http2(self))
+        exchange.begin(for: .http2(self), facts, listener: listener)
     }
 
     /// RFC 9113 section 8.1.1.
@@ -77,7 +77,7 @@ final class HTTP2ClientStream: HTTP2Stream {
     private func refuse(_ rejection: Rejection) {
         let exchange = worker.takeExchange()
         self.exchange = exchange
-        exchange.refuse(rejection, for: .http2(self))
+        exchange.refuse(rejection, for: .http2(self), facts, listener: listener)
     }
 
     func trailersReceived(_ block: FieldBlock) {
@@ -195,10 +195,26 @@ final class HTTP2ClientStream: HTTP2Stream {
     func abortResponse() {
         exchange = nil
         dropInput()
+        guard index >= 0 else { return }
+        // A reset overtakes what has not become a frame yet.
+        connection.transmit()
         reset(NGHTTP2_INTERNAL_ERROR)
     }
 
     // MARK: Tunnel
+
+    /// Whether a 101 is the answer to the handshake that we made of an extended CONNECT (RFC 6455 section 4.2.2): whoever has
+    /// invented the key checks what comes of it.
+    func isHandshakeAnswered(_ head: ResponseHead, to request: RequestHead) -> Bool {
+        guard let sent = request.lines.first(where: { HTTP1.equalsIgnoringCase(request.bytes.span($0.name), "sec-websocket-key") })
+        else { return true }
+        let wanted = ByteBuffer(capacity: 32)
+        WebSocketHandshake.appendAccept(for: request.bytes.span(sent.value), to: wanted)
+        return head.lines.contains { line in
+            HTTP1.equalsIgnoringCase(head.bytes.span(line.name), "sec-websocket-accept")
+                && wanted.equals(head.bytes.span(line.value))
+        }
+    }
 
     /// The upstream has switched protocols; its 101 stands in `output()`.
     func becomeTunnel() {

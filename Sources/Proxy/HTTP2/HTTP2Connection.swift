@@ -18,6 +18,7 @@ class HTTP2Connection: Connection {
     private(set) final var session: HTTP2Session!
     /// The header block that is being received; nil between blocks.
     final var block: FieldBlock?
+    final var blockStream: Int32 = 0
     private(set) final var streams: [HTTP2Stream?] = []
     private final var freeIndexes: [Int] = []
     final var streamCount: Int { streams.count - freeIndexes.count }
@@ -34,6 +35,8 @@ class HTTP2Connection: Connection {
     private final var emptyFrames = HTTP2Limits.emptyFrames
     private final var windowUpdates = HTTP2Limits.windowUpdates
     private final var resets = HTTP2Limits.resets
+    private final var lastStream: Int32 = 0
+    private final var departed = DepartedStreams()
     /// The session has ended by a fault of the peer's; what it sends is not looked at any more.
     private(set) final var isCondemned = false
 
@@ -87,13 +90,16 @@ class HTTP2Connection: Connection {
     }
 
     final func streamClosed(_ id: Int32, code: UInt32) {
+        // A header block that the library has refused does not end by itself.
+        if id == blockStream { dropBlock() }
         guard let stream = stream(id) else { return }
         let isOver = code == NGHTTP2_NO_ERROR.rawValue && stream.isDone
         if isOver {
             resets.earn(1)
-        } else if !stream.isResetByUs, !resets.take(now: worker.loop.now) {
+        } else if !stream.isEndedByUs, !resets.take(now: worker.loop.now) {
             abused(.resets)
         }
+        departed.add(id, wasReset: stream.isResetByUs)
         stream.closed(code)
         remove(stream)
         streamLeft()
@@ -113,12 +119,23 @@ class HTTP2Connection: Connection {
 
     // MARK: Abuse
 
-    final func frameBegan(type: UInt8, flags: UInt8, length: Int) -> Bool {
+    /// Whether what is to be said of a frame depends on the frames before it.
+    final func needsState(_ head: FrameHead) -> Bool {
+        head.type == NGHTTP2_DATA.rawValue || head.type == NGHTTP2_HEADERS.rawValue && head.stream <= lastStream
+    }
+
+    /// False when the connection ends by it.
+    final func frameBegan(_ head: FrameHead) -> Bool {
         if isCondemned { return false }
-        let isAcknowledgement = flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
-        switch UInt32(type) {
+        if let code = fault(UInt32(head.type), on: head.stream) {
+            isCondemned = true
+            session.terminate(code)
+            return false
+        }
+        let isAcknowledgement = head.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+        switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
-            if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0, !emptyFrames.take(now: worker.loop.now) {
+            if head.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0, !emptyFrames.take(now: worker.loop.now) {
                 return abused(.emptyFrames)
             }
         case NGHTTP2_WINDOW_UPDATE.rawValue:
@@ -132,7 +149,29 @@ class HTTP2Connection: Connection {
         return true
     }
 
+    /// What the library, which does not remember streams that have ended, lets pass (RFC 9113 section 5.1).
+    private final func fault(_ type: UInt32, on id: Int32) -> nghttp2_error_code? {
+        switch type {
+        case NGHTTP2_PRIORITY.rawValue where id == 0: return NGHTTP2_PROTOCOL_ERROR  // section 6.3
+        case NGHTTP2_HEADERS.rawValue where isOfPeer(id) && id > lastStream:
+            lastStream = id
+            return nil
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            guard isOfPeer(id), id <= lastStream, session.index(of: id) == nil else { return nil }
+            // What was under way when we reset the stream is passed over.
+            guard let isReset = departed.wasReset(id) else { return NGHTTP2_PROTOCOL_ERROR }
+            return isReset ? nil : NGHTTP2_STREAM_CLOSED
+        default: return nil
+        }
+    }
+
+    private final func isOfPeer(_ id: Int32) -> Bool { session.role == .server && id & 1 == 1 }
+
     final func frameSent(type: UInt8, flags: UInt8, stream: Int32, code: UInt32) {
+        if UInt32(type) == NGHTTP2_RST_STREAM.rawValue {
+            // One that the library has refused was never ours.
+            if let known = self.stream(stream) { known.resetWasSent() } else { departed.add(stream, wasReset: true) }
+        }
         guard UInt32(type) == NGHTTP2_DATA.rawValue || UInt32(type) == NGHTTP2_HEADERS.rawValue else { return }
         controlFrames.earn(1)
         windowUpdates.earn(Int64(HTTP2Limits.windowUpdatesForEachFrameSent))
@@ -255,11 +294,14 @@ class HTTP2Connection: Connection {
         }
     }
 
+    private final func dropBlock() {
+        guard let block else { return }
+        self.block = nil
+        worker.giveBack(block)
+    }
+
     private final func dropGathered() {
-        if let block {
-            worker.giveBack(block)
-            self.block = nil
-        }
+        dropBlock()
         guard let gathered else { return }
         self.gathered = nil
         worker.buffers.giveBack(gathered)

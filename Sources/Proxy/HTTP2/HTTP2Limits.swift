@@ -40,6 +40,27 @@ enum HTTP2Abuse: Int, CaseIterable {
     }
 }
 
+/// Streams that have ended, as far as they are remembered, and whether we reset them: what their peer has sent before it knew is
+/// no fault.
+struct DepartedStreams {
+    private var recent = InlineArray<64, Int32>(repeating: 0)
+    private var next = 0
+
+    mutating func add(_ id: Int32, wasReset: Bool) {
+        recent[next] = wasReset ? -id : id
+        next = (next + 1) % recent.count
+    }
+
+    /// Nil for a stream that is not remembered.
+    func wasReset(_ id: Int32) -> Bool? {
+        for index in recent.indices {
+            if recent[index] == id { return false }
+            if recent[index] == -id { return true }
+        }
+        return nil
+    }
+}
+
 /// A bucket of what may still be done: it is filled at a rate, up to a burst.
 struct Allowance {
     private let burst: Int64

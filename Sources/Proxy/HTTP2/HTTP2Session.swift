@@ -19,6 +19,7 @@ final class HTTP2Session {
     /// SAFETY: a connection owns its session for as long as itself.
     unowned(unsafe) let connection: HTTP2Connection
     let handle: OpaquePointer
+    let role: Role
     /// Within `receive`: nothing may be produced.
     private(set) var isReceiving = false
     /// The buffer that `produce` fills.
@@ -26,6 +27,7 @@ final class HTTP2Session {
     /// Content was held back since `out` is full.
     var isHeldBack = false
     private var fields: [nghttp2_nv] = []
+    private var walk: FrameWalk
 
     /// So much is gathered before it is sent.
     static let outputSize = 64 * 1024
@@ -33,6 +35,8 @@ final class HTTP2Session {
     init?(role: Role, connection: HTTP2Connection, templates: HTTP2Templates) {
         var made: OpaquePointer?
         self.connection = connection
+        self.role = role
+        walk = FrameWalk(hasPreface: role == .server)
         let result =
             role == .server
             ? nghttp2_session_server_new2(&made, templates.callbacks, nil, templates.serverOptions)
@@ -47,7 +51,22 @@ final class HTTP2Session {
 
     // MARK: In and out
 
+    /// The connection sees each frame's head before the library sees the frame, and after all that came before it.
     func receive(_ bytes: Span<UInt8>) -> Receipt {
+        var fed = 0
+        var position = 0
+        while let head = walk.next(in: bytes, from: &position) {
+            let start = max(fed, position - 9)
+            if connection.needsState(head), start > fed {
+                if feed(bytes.extracting(fed..<start)) == .over { return .over }
+                fed = start
+            }
+            guard connection.frameBegan(head) else { return .over }
+        }
+        return feed(bytes.extracting(fed..<bytes.count))
+    }
+
+    private func feed(_ bytes: Span<UInt8>) -> Receipt {
         isReceiving = true
         defer { isReceiving = false }
         let result = unsafe bytes.withUnsafeBufferPointer { unsafe nghttp2_session_mem_recv(handle, $0.baseAddress, $0.count) }

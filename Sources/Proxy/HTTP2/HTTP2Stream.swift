@@ -25,8 +25,10 @@ class HTTP2Stream: EventHandler {
     private(set) final var isBlocked = false
     private final var isChanged = false
     private final var movedCount = 0
-    /// We have reset it for reasons of our own.
-    final var isResetByUs = false
+    /// We end it for reasons of our own.
+    final var isEndedByUs = false
+    /// A RST_STREAM of ours has gone out.
+    private(set) final var isResetByUs = false
 
     // Input.
     private(set) final var input: ByteBuffer?
@@ -50,6 +52,7 @@ class HTTP2Stream: EventHandler {
         isFinished = false
         isBlocked = false
         isChanged = false
+        isEndedByUs = false
         isResetByUs = false
         isEndedByPeer = false
         movedCount = 0
@@ -205,10 +208,12 @@ class HTTP2Stream: EventHandler {
     /// Ends the stream for both sides.
     final func reset(_ code: nghttp2_error_code, byUs: Bool = true) {
         guard index >= 0 else { return }
-        if byUs { isResetByUs = true }
+        if byUs { isEndedByUs = true }
         connection.session.reset(id, code)
         connection.flushLater()
     }
+
+    final func resetWasSent() { isResetByUs = true }
 
     // MARK: Input
 

@@ -73,12 +73,6 @@ final class HTTP2Templates {
     // MARK: Callbacks
 
     private func setFrameCallbacks() {
-        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, header, data in
-            guard let header = unsafe header else { return HTTP2Templates.failure }
-            let isTaken = unsafe HTTP2Templates.session(data).connection.frameBegan(
-                type: header.pointee.type, flags: header.pointee.flags, length: header.pointee.length)
-            return isTaken ? 0 : HTTP2Templates.failure
-        }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, data in
             guard let frame = unsafe frame else { return HTTP2Templates.failure }
             let connection = unsafe HTTP2Templates.session(data).connection
