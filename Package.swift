@@ -12,6 +12,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlienc", providers: [.apt(["libbrotli-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
 
         .target(name: "HTTP"),
@@ -19,7 +20,7 @@ let package = Package(
         .target(name: "HTML", dependencies: ["HTTP"]),
         .target(name: "Transport", dependencies: ["CLinux", "COpenSSL"]),
         .target(name: "Policy", dependencies: ["HTTP", "HTML", "CRE2"]),
-        .target(name: "Proxy", dependencies: ["HTTP", "HTML", "Codings", "Policy", "Transport", "CLinux"]),
+        .target(name: "Proxy", dependencies: ["HTTP", "HTML", "Codings", "Policy", "Transport", "CLinux", "CNGHTTP2"]),
         .target(name: "Config", dependencies: ["HTTP", "HTML", "Policy", "Transport", "Proxy", "CYAML"]),
         .executableTarget(name: "authproxy", dependencies: ["HTTP", "Policy", "Transport", "Proxy", "Config", "CLinux"]),
 

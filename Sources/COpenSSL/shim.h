@@ -11,6 +11,7 @@
 #include <openssl/x509v3.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 // ---- The wire: where one thread's sessions read ciphertext from and write it to, instead of from and to a socket ----
 
@@ -232,4 +233,33 @@ static inline int copenssl_subject(X509 *certificate, BIO *into) {
 }
 static inline long copenssl_memory(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
 static inline int copenssl_has_expired(X509 *certificate) { return X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0; }
+
+// ---- Making certificates ----
+
+static inline EVP_PKEY *copenssl_generate_key(void) { return EVP_EC_gen("P-256"); }
+// `issuer` may be the certificate itself. The text is as in openssl.cnf (x509v3_config(5)).
+static inline int copenssl_add_extension(X509 *certificate, X509 *issuer, int kind, const char *text) {
+    X509V3_CTX context;
+    X509V3_set_ctx_nodb(&context);
+    X509V3_set_ctx(&context, issuer, certificate, 0, 0, 0);
+    X509_EXTENSION *extension = X509V3_EXT_conf_nid(0, &context, kind, text);
+    if (!extension) return 0;
+    int result = X509_add_ext(certificate, extension, -1);
+    X509_EXTENSION_free(extension);
+    return result;
+}
+// From an hour ago, for clocks that differ, until so many seconds from now.
+static inline int copenssl_set_validity(X509 *certificate, long seconds) {
+    return X509_gmtime_adj(X509_getm_notBefore(certificate), -3600) && X509_gmtime_adj(X509_getm_notAfter(certificate), seconds);
+}
+static inline int copenssl_set_serial(X509 *certificate) {
+    uint64_t number;
+    if (RAND_bytes((unsigned char *)&number, sizeof number) != 1) return 0;
+    return ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), number >> 1 | 1);
+}
+static inline int copenssl_expires_within(X509 *certificate, long seconds) {
+    time_t then = time(0) + seconds;
+    return X509_cmp_time(X509_get0_notAfter(certificate), &then) < 0;
+}
+static inline int copenssl_write_key(BIO *bio, EVP_PKEY *key) { return PEM_write_bio_PrivateKey(bio, key, 0, 0, 0, 0, 0); }
 #endif

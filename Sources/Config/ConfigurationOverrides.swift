@@ -1,4 +1,5 @@
 internal import Policy
+package import Proxy
 
 /// What flags and `AUTHPROXY_*` variables say instead of the file; each is checked as if it stood there.
 package struct ConfigurationOverrides: Sendable {
@@ -19,6 +20,8 @@ package struct ConfigurationOverrides: Sendable {
     package var workers: Setting?
     package var logLevel: Setting?
     package var logFormat: Setting?
+    /// `--tls`: what listeners without `tls` of their own show.
+    package var certificate: CertificateFiles?
 
     package init() {}
 
@@ -30,6 +33,7 @@ package struct ConfigurationOverrides: Sendable {
             root.remove("listeners")
             root.set("listen", scalar(listen))
         }
+        if let certificate { apply(certificate, to: &root) }
         if let upstream { apply(upstream, to: &root) }
         if let workers { root.set("workers", scalar(workers)) }
         if logLevel != nil || logFormat != nil {
@@ -53,6 +57,30 @@ package struct ConfigurationOverrides: Sendable {
                 to: &root)
         }
         return (root, problems)
+    }
+
+    /// Gives TLS to each listener that has none.
+    private func apply(_ certificate: CertificateFiles, to root: inout Node) {
+        let origin = "--tls"
+        let place = SourceLocation(file: origin, line: 0, column: 0)
+        func mapping(_ entries: [(name: String, value: Node)]) -> Node {
+            let entries = entries.map { Node.Entry(key: Node(.scalar($0.name, .plain), at: place), value: $0.value, name: $0.name) }
+            return Node(.mapping(entries), at: place)
+        }
+        // The path is meant as it is, also with `${` in it.
+        func text(_ path: String) -> Node { scalar(Setting(path.replacing("${", with: "$${"), from: origin)) }
+        let files = mapping([("cert", text(certificate.certificate)), ("key", text(certificate.key))])
+        let tls = mapping([("certificates", Node(.sequence([files]), at: place))])
+        let standard = scalar(Setting(ConfigurationLoader.defaultListen, from: origin))
+        let known = root["listeners"]?.items ?? [root["listen"] ?? standard]
+        let listeners = known.map { listener in
+            guard listener.entries != nil else { return mapping([("address", listener), ("tls", tls)]) }
+            var listener = listener
+            if listener["tls"] == nil { listener.set("tls", tls) }
+            return listener
+        }
+        root.remove("listen")
+        root.set("listeners", Node(.sequence(listeners), at: root["listeners"]?.location ?? place))
     }
 
     /// Replaces the default upstream, whichever way the file spells it.

@@ -7,6 +7,8 @@ enum Limits {
     /// The extensions of one chunk, and those of all chunks of a message (RFC 9112 section 7.1.1).
     static var chunkExtensionBytes: Int { 1024 }
     static var chunkExtensionBytesPerMessage: Int { 16 * 1024 }
+    /// Fields of HTTP/2 beyond so many times the limit of a head are no mistake but an attack on whoever reads them.
+    static var floodFactor: Int { 8 }
 }
 
 /// The octets that the grammar of RFC 9112 names.

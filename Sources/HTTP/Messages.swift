@@ -11,7 +11,8 @@ package enum Method: UInt8, Sendable, CaseIterable {
     }
 }
 
-package enum HTTPVersion: UInt8, Sendable { case http10, http11 }
+/// Of a message as it was received; heads that came as fields of HTTP/2 are read as text of HTTP/1.1.
+package enum HTTPVersion: UInt8, Sendable { case http10, http11, http2 }
 
 /// How the content of a message is delimited on an HTTP/1.1 connection (RFC 9112 section 6.3).
 package enum BodyFraming: Sendable, Equatable {
@@ -103,6 +104,9 @@ package final class RequestHead {
     package internal(set) var asksForUpgrade = false
 
     package init() { lines.reserveCapacity(32) }
+
+    /// The text that was parsed stood for fields of HTTP/2.
+    package func cameOverHTTP2() { version = .http2 }
 
     package func reset() {
         bytes.clear()

@@ -13,6 +13,14 @@ package final class TrailerSection {
         lines.removeAll(keepingCapacity: true)
     }
 
+    /// Takes field lines that came otherwise than behind chunks, such as those of ``FieldBlock``.
+    package func read(_ text: ByteBuffer, limits: HeadLimits) throws(HTTPError) {
+        reset()
+        if text.isEmpty { return }
+        bytes.append(text.span)
+        try parse(limits)
+    }
+
     /// Parses the lines that have been collected; the empty line that ends them is still to be put behind them.
     func parse(_ limits: HeadLimits) throws(HTTPError) {
         bytes.append("\r\n")

@@ -17,7 +17,7 @@ package final class ForwardedCache {
             return ForwardedWriter.append(request, client: client, instance: instance, to: out)
         }
         wanted.clear()
-        wanted.append(request.head.version == .http10 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
+        wanted.append(UInt8(ascii: "0") + request.head.version.rawValue)
         wanted.append(request.scheme == .https ? UInt8(ascii: "s") : UInt8(ascii: "p"))
         wanted.append(UInt8(truncatingIfNeeded: request.externalPort >> 8))
         wanted.append(UInt8(truncatingIfNeeded: request.externalPort))

@@ -39,6 +39,7 @@ package enum ForwardedWriter {
         switch request.head.version {
         case .http10: out.append("1.0 authproxy-")
         case .http11: out.append("1.1 authproxy-")
+        case .http2: out.append("2.0 authproxy-")
         }
         out.append(instance)
         out.append("\r\nCDN-Loop: ")

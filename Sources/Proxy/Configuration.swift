@@ -26,7 +26,7 @@ package struct Configuration: Sendable {
     package init() {}
 }
 
-package struct ListenerDefinition: Sendable {
+package struct ListenerDefinition: Sendable, Hashable {
     package enum Address: Sendable, Hashable {
         case tcp(host: String, port: UInt16)  // host is a literal address; "" is all addresses, both families
         case unix(path: String, mode: UInt32?)
@@ -38,6 +38,10 @@ package struct ListenerDefinition: Sendable {
     package var tls: ListenerTLS?
     /// Each connection begins with the PROXY protocol, and comes from a trusted proxy.
     package var takesProxyProtocol = false
+    /// HTTP/2 without TLS, for clients that know (RFC 9113 section 3.3).
+    package var h2c = false
+    /// Clients may speak HTTP/2 here.
+    package var takesHTTP2: Bool { h2c }
     package init(address: Address, display: String) {
         self.address = address
         self.display = display
@@ -104,6 +108,8 @@ package struct Limits: Sendable {
     package var head = HeadLimits()
     package var body: UInt64?  // nil: none
     package var connections = 65_536
+    /// Streams at a time on one connection of HTTP/2.
+    package var streams = 128
     package init() {}
 }
 

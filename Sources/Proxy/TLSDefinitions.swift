@@ -1,7 +1,7 @@
 package import Transport
 
 /// `listeners[].tls`: paths are absolute.
-package struct ListenerTLS: Sendable {
+package struct ListenerTLS: Sendable, Hashable {
     package var certificates: [CertificateFiles]
     package var clientAuthorities: String?
     package var clientRevocations: String?

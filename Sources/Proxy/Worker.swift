@@ -80,6 +80,14 @@ final class Worker {
     private(set) lazy var codings = CodingPool()
     let pipes: PipePool
     private(set) lazy var fileBuffers = FileBuffers()
+    /// Where streams have their next head written; empty between calls.
+    let streamHead = ByteBuffer(capacity: 1024)
+    private(set) lazy var http2 = HTTP2Templates()
+    private var unflushed: [HTTP2Connection] = []
+    private var flushing: [HTTP2Connection] = []
+    private var spareFieldBlocks: [FieldBlock] = []
+    private var spareClientStreams: [HTTP2ClientStream] = []
+    private static let mostSpareStreams = 1024
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
@@ -117,6 +125,7 @@ final class Worker {
             // Whatever an event led to is sent by now, or here.
             flushUpstreamOutput()
             flushClientOutput()
+            flushHTTP2()
         }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
@@ -147,6 +156,8 @@ final class Worker {
         timeouts = fresh.configuration.timeouts
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
+        // Clients of HTTP/2 are sent elsewhere, and find the new configuration there; others do with their next connection.
+        for case let client as HTTP2ClientConnection in loop.present { client.drain() }
         let kept = Set(sockets.map(\.descriptor))
         for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
         listeners.removeAll { !$0.isOpen }
@@ -173,7 +184,10 @@ final class Worker {
         isDraining = true
         for listener in listeners { listener.close() }
         listeners = []
-        for case let client as ClientConnection in loop.present { client.drain() }
+        for handler in loop.present {
+            if let client = handler as? ClientConnection { client.drain() }
+            if let client = handler as? HTTP2ClientConnection { client.drain() }
+        }
         for upstream in snapshot.allUpstreams { upstream.retire() }
     }
 
@@ -198,8 +212,8 @@ final class Worker {
         // Who is not trusted has nothing to say about whose connection this is.
         if takesProxyProtocol, !facts.peerIsTrusted, facts.peerAddress != nil { return refuseStranger(descriptor, facts) }
         let client = ClientConnection(
-            worker: self, descriptor: descriptor, facts: facts, listener: listener.index, tls: session,
-            awaitsProxyHeader: takesProxyProtocol)
+            worker: self, descriptor: descriptor, facts: facts, listener: listener.index,
+            takesHTTP2: listener.socket.definition.takesHTTP2, tls: session, awaitsProxyHeader: takesProxyProtocol)
         guard (try? loop.add(client, descriptor: descriptor)) != nil else { return }
         clientCount += 1
         metrics.clientAccepted()
@@ -232,8 +246,8 @@ final class Worker {
         loop.setDeadline(retry, after: milliseconds)
     }
 
-    func clientClosed(_ client: ClientConnection) {
-        if corkedClient === client {
+    func clientClosed(_ client: Connection) {
+        if let corked = corkedClient, corked === client {
             clientOutput.clear()
             corkedClient = nil
         }
@@ -276,6 +290,51 @@ final class Worker {
         corkedClient = nil
         client.send(clientOutput, more: more)
         clientOutput.clear()
+    }
+
+    // MARK: HTTP/2
+
+    /// The connection is told at the end of the turn.
+    func flushLater(_ connection: HTTP2Connection) { unflushed.append(connection) }
+
+    private func flushHTTP2() {
+        if unflushed.isEmpty { return }
+        swap(&unflushed, &flushing)
+        for connection in flushing { connection.flushIsDue() }
+        flushing.removeAll(keepingCapacity: true)
+        // What this has led to is for the next turn, which comes at once.
+        if let next = unflushed.first { loop.runSoon(next) }
+    }
+
+    /// Sixteen octets in Base64 (RFC 6455 section 4.1).
+    func fillWebSocketKey(_ key: ByteBuffer) {
+        var octets: [UInt8] = []
+        for _ in 0..<2 {
+            let word = random.next()
+            for shift in 0..<8 { octets.append(UInt8(truncatingIfNeeded: word >> UInt64(shift * 8))) }
+        }
+        key.clear()
+        WebSocketHandshake.appendBase64(octets, to: key)
+    }
+
+    func takeFieldBlock() -> FieldBlock { spareFieldBlocks.popLast() ?? FieldBlock() }
+
+    func giveBack(_ block: FieldBlock) { if spareFieldBlocks.count < 16 { spareFieldBlocks.append(block) } }
+
+    /// With a place in the loop, which it keeps.
+    func takeClientStream() -> HTTP2ClientStream {
+        if let stream = spareClientStreams.popLast() { return stream }
+        let stream = HTTP2ClientStream(worker: self)
+        try? loop.add(stream)
+        return stream
+    }
+
+    func giveBack(_ stream: HTTP2ClientStream) {
+        if spareClientStreams.count < Self.mostSpareStreams {
+            spareClientStreams.append(stream)
+        } else {
+            loop.remove(stream)
+        }
     }
 
     // MARK: Exchanges

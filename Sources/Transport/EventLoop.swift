@@ -101,6 +101,16 @@ package final class EventLoop {
         departed.append(handler)
     }
 
+    /// Gives the place, and with it the descriptor and the deadline, to another handler.
+    package func replace(_ handler: EventHandler, with other: EventHandler) {
+        let slot = handler.slot
+        guard slot >= 0 else { return }
+        handlers[slot] = other
+        other.slot = slot
+        handler.slot = -1
+        departed.append(handler)
+    }
+
     /// All that have a place now; for what is done to each once, such as draining.
     package var present: [EventHandler] { handlers.compactMap { $0 } }
 

@@ -57,7 +57,9 @@ final class FolderListing {
     private func insert(_ start: UInt32) {
         var end = Int(start)
         while names[end] != 0 { end += 1 }
-        var slot = Self.hash(names.span.extracting(Int(start)..<end)) & (slots.count - 1)
+        let bytes = names
+        let name = bytes.span.extracting(Int(start)..<end)
+        var slot = Self.hash(name) & (slots.count - 1)
         while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
         slots[slot] = start + 1
     }

@@ -39,8 +39,6 @@ struct Arguments {
                     values[option, default: []].append(arguments[index])
                     index += 1
                 }
-            } else if option == "--tls" {
-                throw UsageError("`--tls` is not in this version (TLS comes later)")
             } else {
                 let nearest = Suggestion.nearest(option, among: options + switches)
                 throw UsageError("unknown option `\(parts[0])`\(nearest); see `authproxy \(name) --help`")

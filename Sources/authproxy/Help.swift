@@ -38,7 +38,8 @@ enum Help {
                 Serves in the foreground. With a COMMAND, starts it with AUTHPROXY_URL set, forwards signals to it and ends with
                 its exit status.
 
-                \(configuration)      --watch           read the configuration again whenever it changes
+                \(configuration)      --tls             serve HTTPS with a certificate for localhost, signed by an authority of your own
+                      --watch           read the configuration again whenever it changes
                       --no-color        plain text
 
                 Signals: TERM and INT finish running requests and stop (a second INT stops at once), HUP reads the configuration

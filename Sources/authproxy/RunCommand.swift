@@ -6,12 +6,13 @@ internal import Transport
 enum RunCommand {
     static func run(_ words: [String]) throws -> Int32 {
         let arguments = try Arguments(
-            words, command: "run", options: Arguments.configurationOptions, switches: ["--watch", "--no-color"])
+            words, command: "run", options: Arguments.configurationOptions, switches: ["--watch", "--no-color", "--tls"])
         guard arguments.positional.isEmpty else {
             throw UsageError("`run` takes no argument `\(arguments.positional[0])`; a command to start stands behind `--`")
         }
         let colour = Terminal.wantsColour(arguments)
-        let load: () -> ConfigurationOutcome = { read(arguments, colour: colour) }
+        let certificate = arguments.flags.contains("--tls") ? try LocalCertificate.ensure() : nil
+        let load: () -> ConfigurationOutcome = { read(arguments, certificate, colour: colour) }
         switch load() {
         case .faulty(let text):
             Terminal.error(text)
@@ -32,10 +33,12 @@ enum RunCommand {
         }
     }
 
-    private static func read(_ arguments: Arguments, colour: Bool) -> ConfigurationOutcome {
+    private static func read(_ arguments: Arguments, _ certificate: CertificateFiles?, colour: Bool) -> ConfigurationOutcome {
         do {
+            var overrides = arguments.overrides
+            overrides.certificate = certificate
             let loaded = try ConfigurationLoader.load(
-                path: arguments.configurationPath, environment: EnvironmentVariables.value, overrides: arguments.overrides)
+                path: arguments.configurationPath, environment: EnvironmentVariables.value, overrides: overrides)
             return .loaded(loaded.configuration, dependencies: loaded.files)
         } catch {
             return .faulty(error.render(color: colour))

@@ -99,8 +99,6 @@ let faultyKeys: [Example] = [
             #"2:12: error: upstreams.default: `url` or `servers` is missing (such as `url: http://127.0.0.1:3000`)"#,
             #"2:13: error: upstreams.default.uri: unknown key `uri` (did you mean `url`?)"#,
             #"2:28: error: upstreams.default.health: `health` is not in this version (health checking comes later)"#,
-            #"2:47: error: upstreams.default.tls: `tls` is not in this version (TLS comes later)"#,
-            #"2:56: error: upstreams.default.proxy_protocol: `proxy_protocol` is not in this version (the PROXY protocol comes later)"#,
             #"2:86: error: upstreams.default.protocol: `h2c` is not in this version (HTTP/2 comes later)"#,
         ]),
     Example(
@@ -114,9 +112,9 @@ let faultyKeys: [Example] = [
         upstream: demo
         """#,
         [
-            #"3:5: error: listeners[0].tls: `tls` is not in this version (TLS comes later)"#,
-            #"4:5: error: listeners[0].protocols: `protocols` is not in this version (a choice of protocols comes later)"#,
-            #"5:5: error: listeners[0].proxy_protocol: `proxy_protocol` is not in this version (the PROXY protocol comes later)"#,
+            #"2:5: error: listeners[0]: `proxy_protocol` is taken from `trusted_proxies` only, and there are none (add `trusted_proxies` with the addresses of the proxies in front)"#,
+            #"3:25: error: listeners[0].tls.certificates: `certificates` is empty"#,
+            #"4:17: error: listeners[0].protocols[0]: `h2` is not in this version (HTTP/2 comes later)"#,
             #"6:5: error: listeners[0].h2c: `h2c` is not in this version (HTTP/2 comes later)"#,
         ]),
     Example(
@@ -169,7 +167,6 @@ let faultyKeys: [Example] = [
         request: {set: {A: "{client.cert.subject}", B: "{client.user}", C: "{client.claim.sub}"}}
         """#,
         [
-            #"2:20: error: request.set.A: `{client.cert.subject}` is not in this version (TLS comes later)"#,
             #"2:48: error: request.set.B: `{client.user}` is not in this version (client authentication comes later)"#,
             #"2:68: error: request.set.C: `{client.claim.sub}` is not in this version (client authentication comes later)"#,
         ]),

@@ -194,21 +194,14 @@ let faultyValues: [Example] = [
         upstream: 127.0.0.1:3000
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `127.0.0.1:3000` (did you mean `http://127.0.0.1:3000`?)"#
-        ]),
-    Example(
-        #"""
-        upstream: https://api.example.com
-        """#,
-        [
-            #"1:11: error: upstream: `https` upstreams are not in this version (TLS comes later)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `127.0.0.1:3000` (did you mean `http://127.0.0.1:3000`?)"#
         ]),
     Example(
         #"""
         upstream: ftp://a
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `ftp://a` (the scheme must be `http`)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `ftp://a` (the scheme must be `http` or `https`)"#
         ]),
     Example(
         #"""
@@ -229,63 +222,63 @@ let faultyValues: [Example] = [
         upstream: http://a:0
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a:0` (nothing can be reached at port 0)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://a:0` (nothing can be reached at port 0)"#
         ]),
     Example(
         #"""
         upstream: http://
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://` (the host is missing)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://` (the host is missing)"#
         ]),
     Example(
         #"""
         upstream: http://a_b..c
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a_b..c` (`a_b..c` is not a host name)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://a_b..c` (`a_b..c` is not a host name)"#
         ]),
     Example(
         #"""
         upstream: http://127.1
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://127.1` (`127.1` is not an IPv4 address; write it as `127.0.0.1`)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://127.1` (`127.1` is not an IPv4 address; write it as `127.0.0.1`)"#
         ]),
     Example(
         #"""
         upstream: http://a.b.
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a.b.` (the host `a.b.` ends in a dot; write it without)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://a.b.` (the host `a.b.` ends in a dot; write it without)"#
         ]),
     Example(
         #"""
         upstream: http://bücher.example
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://bücher.example` (the host `bücher.example` is not ASCII; write its `xn--` form)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://bücher.example` (the host `bücher.example` is not ASCII; write its `xn--` form)"#
         ]),
     Example(
         #"""
         upstream: http://a/x/../y
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://a/x/../y` (a path has no `.` and `..` segments)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://a/x/../y` (a path has no `.` and `..` segments)"#
         ]),
     Example(
         #"""
         upstream: /run/app.sock
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `/run/app.sock` (write `unix:/run/app.sock` for a unix socket)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `/run/app.sock` (write `unix:/run/app.sock` for a unix socket)"#
         ]),
     Example(
         #"""
         upstream: http://::1
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `http://::1` (an IPv6 address stands in brackets; write `[::1]`)"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `http://::1` (an IPv6 address stands in brackets; write `[::1]`)"#
         ]),
     Example(
         #"""
@@ -321,14 +314,14 @@ let faultyValues: [Example] = [
         upstreams: {default: {servers: [demo]}}
         """#,
         [
-            #"1:33: error: upstreams.default.servers[0]: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `demo` (`demo` stands alone, as `upstream: demo`)"#
+            #"1:33: error: upstreams.default.servers[0]: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `demo` (`demo` stands alone, as `upstream: demo`)"#
         ]),
     Example(
         #"""
         upstream: ${env:STAGE}
         """#,
         [
-            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found what `${env:STAGE}` stands for"#
+            #"1:11: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found what `${env:STAGE}` stands for"#
         ]),
     Example(
         #"""

@@ -71,7 +71,7 @@ import Testing
             messages("", overrides: overrides) == [
                 "--header: error: expected `Name: value`, found a text without a colon",
                 "--listen: error: listen: expected \(address), found `8080` (write `:8080` for all addresses, or `127.0.0.1:8080`)",
-                "AUTHPROXY_UPSTREAM: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `unix:/path` or `demo`, found `a.test` (did you mean `http://a.test`?)",
+                "AUTHPROXY_UPSTREAM: error: upstream: expected a URL such as `http://127.0.0.1:3000`, `https://app.internal`, `unix:/path` or `demo`, found `a.test` (did you mean `http://a.test`?)",
                 "--header: error: request.set.Connection: `Connection` can not stand here: it belongs to one connection (RFC 9110 section 7.6.1), and the proxy writes it itself",
                 "--header: error: request.set.X-A: the environment variable `NONE` is not set (set it, or give a default: `${env:NONE:-default}`)",
                 "--log-level: error: log.level: expected `error`, `warn`, `info` or `debug`, found `loud`",

@@ -25,6 +25,7 @@ flags=(-O -swift-version 6 -parse-as-library -package-name authproxy -sanitize=f
     -enable-experimental-feature Lifetimes -enable-upcoming-feature ExistentialAny
     -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature MemberImportVisibility
     -Xcc "-fmodule-map-file=$root/Sources/CLinux/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CYAML/module.modulemap"
+    -Xcc "-fmodule-map-file=$root/Sources/COpenSSL/module.modulemap"
     -Xcc "-fmodule-map-file=$root/Sources/CRE2/include/module.modulemap")
 
 libraries=()
@@ -78,6 +79,7 @@ if [[ $wanted == "  " || $wanted == *" target "* || $wanted == *" yaml "* ]]; th
 fi
 if [[ $wanted == "  " || $wanted == *" yaml "* ]]; then
     module Transport
+    libraries+=(-lssl -lcrypto)
     module Proxy
     module Config
     fuzz yaml HTTP Policy CRE2 Transport Proxy Config

@@ -28,10 +28,11 @@ extension ConfigurationDecoder {
         let mode = fields["mode"].flatMap(mode)
         let tls = listenerTLS(fields)
         let takesProxyProtocol = fields.boolean("proxy_protocol") ?? false
-        guard let found = listenAddress(address) else { return nil }
-        var listener = ListenerDefinition(address: found.address, display: found.display)
+        guard let place = listenAddress(address) else { return nil }
+        var listener = ListenerDefinition(address: place.address, display: place.display)
         listener.tls = tls
         listener.takesProxyProtocol = takesProxyProtocol
+        listener.h2c = fields.boolean("h2c") ?? false
         if case .unix(let path, _) = listener.address {
             listener.address = .unix(path: path, mode: mode)
         } else if let mode = fields["mode"] {

@@ -32,6 +32,7 @@ extension ConfigurationDecoder {
         limits.head.uriBytes = fields.size("uri_bytes") ?? limits.head.uriBytes
         if let body = fields["body"], !isWord(body, "none") { limits.body = size(body).map { UInt64($0) } }
         limits.connections = fields.integer("connections") ?? limits.connections
+        limits.streams = fields.integer("h2_streams") ?? limits.streams
         if limits.head.uriBytes > limits.head.headerBytes, let uri = fields["uri_bytes"] {
             warn(uri, "`uri_bytes` is larger than `header_bytes`, which bounds the whole head")
         }

@@ -72,18 +72,14 @@ extension ConfigurationDecoder {
         do throws(TLSFiles.Failure) {
             if try TLSFiles.certificate(files).hasExpired { warn(certificate, "the certificate has expired") }
         } catch {
-            fail(error.path == files.certificate ? certificate : key, "`\(quoted(shownPath(error.path, certificate, key)))`: \(error.text)")
+            let faulty = error.path == files.certificate ? certificate : key
+            fail(faulty, "`\(quoted(faulty.node.text ?? error.path))`: \(error.text)")
             return nil
         }
         if FileContent.isReadableByOthers(files.key) {
             warn(key, "others can read this private key", hint: "chmod o-r `\(quoted(keyPath))`")
         }
         return files
-    }
-
-    private func shownPath(_ path: String, _ certificate: Value, _ key: Value) -> String {
-        let value = path == text(certificate).map(absolute) ? certificate : key
-        return value.node.text ?? path
     }
 
     private func file(_ value: Value, _ read: (String) throws(TLSFiles.Failure) -> [UInt8]) -> String? {

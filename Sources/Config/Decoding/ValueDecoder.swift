@@ -266,7 +266,6 @@ extension Variable {
     fileprivate var laterFeature: String? {
         switch self {
         case .clientUser, .clientGroups, .clientClaim: "client authentication"
-        case .clientCertificateSubject, .clientCertificateSAN: "TLS"
         default: nil
         }
     }

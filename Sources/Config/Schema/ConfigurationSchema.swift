@@ -79,7 +79,8 @@ package enum ConfigurationSchema {
             KeySchema(
                 "protocols", .oneOrMore(.word([Word(name: "http/1.1"), Word(name: "h2", later: "HTTP/2")])), default: "http/1.1",
                 "What is spoken, in the order of preference."),
-            .later("h2c", "HTTP/2", harmless: ["false"]),
+            KeySchema(
+                "h2c", .boolean, default: "false", "Whether clients may speak HTTP/2 without TLS, by prior knowledge."),
             KeySchema(
                 "proxy_protocol", .boolean, default: "false",
                 "Whether each connection begins with the PROXY protocol (version 1 or 2); only `trusted_proxies` may connect then."),
@@ -199,7 +200,7 @@ package enum ConfigurationSchema {
             KeySchema("uri_bytes", .size(64...1 << 20), default: "8KiB", "The request target."),
             KeySchema("body", .either([.words("none"), .size(0...1 << 50)]), default: "none", "A request's content."),
             KeySchema("connections", .integer(1...1_000_000), default: "65536", "Connections of clients at a time."),
-            .later("h2_streams", "HTTP/2", harmless: ["128"]),
+            KeySchema("h2_streams", .integer(1...10_000), default: "128", "Streams at a time on a connection of HTTP/2."),
         ])
 
     static let timeouts = ObjectSchema(

@@ -1,6 +1,14 @@
+internal import HTTP
 internal import Transport
 
 extension ClientConnection {
+    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
+    func takesKernelContent(more: Bool = false) -> Bool {
+        guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
+        worker.flushClientOutput(more: more)
+        return isOpen && !hasUnsentOutput
+    }
+
     /// What became of moving large content to the upstream; false when there is nothing more to be had at present.
     func spliced(_ result: IOResult) -> Bool {
         switch result {

@@ -47,6 +47,9 @@ extension ClientConnection {
 
     // MARK: The PROXY protocol
 
+    /// Whom an upstream is told of.
+    var proxiedClient: ProxiedClient { ProxiedClient(facts, descriptor: descriptor) }
+
     /// Takes the header once all of it is there; false when there is nothing to be had at present.
     ///
     /// It is looked at before it is taken, and only it is taken: what follows may be TLS.

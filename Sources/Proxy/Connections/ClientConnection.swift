@@ -30,13 +30,16 @@ final class ClientConnection: Connection {
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private var responseFraming = BodyFraming.none
+    private(set) var responseFraming = BodyFraming.none
     /// After this response the connection ends.
     private var closesAfterResponse = false
     private var closesWhenDrained = false
     private var halfClosedByUpstream = false
     private var isProbed = false
     private var isPaused = false
+    /// No request has come yet: what comes may still be another protocol.
+    private var isFresh = true
+    private let takesHTTP2: Bool
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
@@ -44,10 +47,12 @@ final class ClientConnection: Connection {
     private static let readsPerTurn = 16
 
     init(
-        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, tls: TLSSession? = nil, awaitsProxyHeader: Bool = false
+        worker: Worker, descriptor: Int32, facts: ClientFacts, listener: Int, takesHTTP2: Bool, tls: TLSSession?,
+        awaitsProxyHeader: Bool
     ) {
         self.facts = facts
         self.listener = listener
+        self.takesHTTP2 = takesHTTP2
         phase = awaitsProxyHeader ? .proxyHeader : .idle
         super.init(worker: worker, descriptor: descriptor, tls: tls)
     }
@@ -59,12 +64,6 @@ final class ClientConnection: Connection {
     }
 
     override func handshakeCompleted() { takeHandshake() }
-
-    /// Whom an upstream is told of (the PROXY protocol).
-    var proxiedClient: ProxiedClient {
-        ProxiedClient(
-            source: SocketAddress(literal: facts.addressString, port: facts.peerPort), destination: Socket.localAddress(descriptor))
-    }
 
     /// HTTP/1.1 requests say where they end, and tunnels are the parties' own.
     override var toleratesTruncation: Bool { true }
@@ -180,6 +179,7 @@ final class ClientConnection: Connection {
             consumed = try HTTP1.parseRequest(
                 buffer.span(ByteRange(position, buffer.count - position)), limits: worker.limits.head, into: exchange.head)
         } catch {
+            if error == .unsupportedVersion, becomesHTTP2(buffer, from: position) { return buffer.count }
             refuse(Rejection(error))
             return buffer.count
         }
@@ -191,6 +191,7 @@ final class ClientConnection: Connection {
             return nil
         }
         self.exchange = worker.takeExchange()
+        isFresh = false
         switch exchange.head.framing {
         case .none, .length(0), .untilClose:
             phase = .answering
@@ -207,8 +208,25 @@ final class ClientConnection: Connection {
         } else {
             loop.clearDeadline(self)
         }
-        exchange.begin(for: self)
+        exchange.begin(for: .http1(self), facts, listener: listener)
         return position + consumed
+    }
+
+    /// RFC 9113 section 3.3: a client that knows sends the preface of HTTP/2 at once. It reads like a head of a version that is
+    /// not ours, so that only such a head costs the look.
+    private func becomesHTTP2(_ buffer: ByteBuffer, from position: Int) -> Bool {
+        guard takesHTTP2, isFresh, HTTP2Preface.begins(buffer.span(ByteRange(position, buffer.count - position))) else {
+            return false
+        }
+        isFresh = false
+        let successor = HTTP2ClientConnection(worker: worker, facts: facts, listener: listener)
+        // What has been received may be kept in a buffer that goes with this connection.
+        let received = ByteBuffer(capacity: buffer.count - position)
+        received.append(buffer.span(ByteRange(position, buffer.count - position)))
+        handOver(to: successor)
+        successor.begin(received.span)
+        if successor.isOpen { worker.loop.runSoon(successor) }
+        return true
     }
 
     /// A head that can not be read: there is no telling where the next one begins.
@@ -217,7 +235,7 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: self)
+        exchange.refuse(rejection, for: .http1(self), facts, listener: listener)
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
@@ -300,10 +318,10 @@ final class ClientConnection: Connection {
 
     // MARK: Answering
 
-    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     /// What the client sends is in doubt, so what follows is not read.
     func distrust() { closesAfterResponse = true }
 
+    /// Whether the connection can carry another request once this response is sent; decided with the response's head.
     func decideToKeep() -> Bool {
         if closesAfterResponse || worker.isDraining {
             closesAfterResponse = true
@@ -354,13 +372,6 @@ final class ClientConnection: Connection {
         } else if phase == .tunnel {
             loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
         }
-    }
-
-    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
-    func takesKernelContent(more: Bool = false) -> Bool {
-        guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
-        worker.flushClientOutput(more: more)
-        return isOpen && !hasUnsentOutput
     }
 
     /// Ends the response; `trailers` holds complete field lines.

@@ -102,7 +102,7 @@ extension Connection {
     /// The connection is about to be closed.
     final func endSession(_ tls: TLSSession, abruptly: Bool) {
         self.tls = nil
-        if abruptly || isBroken || hasUnsentOutput { return tls.abandon() }
+        if abruptly || isBroken || hasUnsentOutput { return }
         tls.finishSending()
         // A last word that is not worth waiting for.
         tls.wire.takeOutput { if !$0.isEmpty { _ = unsafe SystemCalls.send(descriptor, $0) } }

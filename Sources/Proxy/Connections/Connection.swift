@@ -306,6 +306,22 @@ public class Connection: EventHandler {
         worker.buffers.giveBack(buffer)
     }
 
+    // MARK: Another protocol
+
+    /// Gives the descriptor and its place in the loop to a connection that has none yet and that speaks another protocol. What
+    /// was received goes with them where it is kept.
+    final func handOver(to other: Connection) {
+        precondition(other.descriptor < 0 && !hasUnsentOutput, "only a connection at rest is handed over")
+        other.descriptor = descriptor
+        other.isReadable = isReadable
+        other.isWritable = isWritable
+        other.peerFinished = peerFinished
+        other.isBroken = isBroken
+        descriptor = -1
+        dropInput()
+        worker.loop.replace(self, with: other)
+    }
+
     // MARK: Ends
 
     /// Says that no more is sent, keeps reading.

@@ -29,7 +29,7 @@ final class AdminListener: EventHandler {
             socketPath = nil
             if let wanted { openSocket(wanted) }
         }
-        if doors.first(where: { !$0.isLocal })?.definition?.display != definition.listen?.display {
+        if doors.first(where: { !$0.isLocal })?.definition != definition.listen {
             close(doors.filter { !$0.isLocal })
             if let listen = definition.listen { try openTCP(listen) }
         }

@@ -251,10 +251,15 @@ package final class Server {
                 contexts = try tls.adopt(fresh, workers: workers.count)
                 try sockets.adopt(fresh.listeners)
             } catch {
-                let text = (error as? ListeningSockets.Failure)?.text ?? (error as? TLSFiles.Failure).map { "\($0.path): \($0.text)" }
+                let text =
+                    switch error {
+                    case let failure as ListeningSockets.Failure: failure.text
+                    case let failure as TLSFiles.Failure: "\(failure.path): \(failure.text)"
+                    default: "\(error)"
+                    }
                 lastReloadSucceeded = false
-                logWriter.log(.error, "the configuration was not changed: \(text ?? "\(error)")")
-                return text ?? "\(error)"
+                logWriter.log(.error, "the configuration was not changed: \(text)")
+                return text
             }
             fresh.limits.connections = ConnectionLimit.clamped(fresh.limits.connections)
             fresh.workers = configuration.workers

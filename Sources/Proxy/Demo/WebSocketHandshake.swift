@@ -13,7 +13,7 @@ enum WebSocketHandshake {
     }
 
     static func judge(_ head: RequestHead) -> Verdict {
-        guard head.method == .get, head.version == .http11, head.asksForUpgrade, let upgrade = upgradeElement(of: head)
+        guard head.method == .get, head.version != .http10, head.asksForUpgrade, let upgrade = upgradeElement(of: head)
         else { return .notAsked }
         guard let version = onlyValue(of: "sec-websocket-version", in: head) else { return .otherVersion }
         guard HTTP1.decimal(head.bytes.span(version)) == 13 else { return .otherVersion }
@@ -68,7 +68,7 @@ enum WebSocketHandshake {
     }
 
     /// RFC 4648 section 4.
-    private static func appendBase64(_ octets: [UInt8], to out: ByteBuffer) {
+    static func appendBase64(_ octets: [UInt8], to out: ByteBuffer) {
         for start in stride(from: 0, to: octets.count, by: 3) {
             let count = min(3, octets.count - start)
             var group: UInt32 = 0

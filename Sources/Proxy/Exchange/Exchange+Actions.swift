@@ -55,7 +55,7 @@ extension Exchange {
     // MARK: Errors of our own
 
     /// A constant answer: nothing of the request is in it.
-    func writeError(_ rejection: Rejection, to client: ClientConnection) {
+    func writeError(_ rejection: Rejection, to client: ClientEnd) {
         let keeps = client.decideToKeep()
         let isProblem = acceptsJSON
         let body = worker.scratch
@@ -98,7 +98,7 @@ extension Exchange {
         client.responseBegins(.length(UInt64(body.count)))
         record.status = rejection.status
         if head.method != .head {
-            out.append(body.span)
+            client.sendContent(body.span)
             record.bytesOut = UInt64(body.count)
         }
     }
@@ -123,17 +123,18 @@ extension Exchange {
 
     // MARK: 6 Record
 
-    func finishRecord(_ client: ClientConnection?) {
+    func finishRecord() {
         record.endedAt = worker.microseconds()
-        let rule = plan.map { $0.actionRule } ?? -1
+        let rule = plan?.actionRule ?? -1
+        let snapshot = snapshot
         metrics.requestAnswered(
-            listener: client.map { snapshot.indexes.listener($0.listener) } ?? MetricIndexes.none,
-            rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
+            listener: snapshot.indexes.listener(listener), rule: snapshot.indexes.rule(rule), status: record.status, method: head.method,
             durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn, bytesOut: record.bytesOut)
         if record.attempts > 0, let upstream {
             metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
         }
-        guard worker.workerLog.wantsAccess else { return }
+        let workerLog = worker.workerLog
+        guard workerLog.wantsAccess else { return }
         var texts = AccessTexts()
         texts.requestID = context.requestID.span
         texts.clientAddress = request.clientAddressText.isEmpty ? context.client.addressText.span : request.clientAddressText.span
@@ -143,7 +144,7 @@ extension Exchange {
         texts.query = request.query
         if rule >= 0 { texts.rule = snapshot.ruleName(rule) }
         if let upstream { texts.upstream = upstream.nameText.span }
-        texts.version = head.version
-        worker.workerLog.access(record, texts)
+        texts.version = isHTTP2 ? .http2 : head.version
+        workerLog.access(record, texts)
     }
 }

@@ -14,11 +14,11 @@ extension Exchange: LoaderDelegate {
     }
 
     func loader(didReceiveInformational head: ResponseHead) {
-        guard let client, self.head.version == .http11 else { return }
+        guard let client, self.head.version != .http10 else { return }
         // RFC 9110 10.1.1: a client that did not ask for 100 gets none from us.
         if head.status == 100 && !self.head.expectsContinue { return }
         worker.responseWriter.writeInformational(head, to: client.output())
-        worker.flushClientOutput()
+        client.informationalWritten()
     }
 
     func loader(didReceiveResponse head: ResponseHead) -> ResponseDisposition {
@@ -26,6 +26,11 @@ extension Exchange: LoaderDelegate {
         record.upstreamAnswered(head.status, at: worker.microseconds())
         if head.status == 101 { return switchProtocols(head, to: client) }
         if followsRedirect(head) { return .cancel }
+        if client.demandsTunnel, head.status < 300 {
+            // On a stream, success would mean that the tunnel is there (RFC 8441 section 5).
+            redirects.failure = loader.asksOrigin ? .upstreamProtocolError : .notImplemented
+            return .cancel
+        }
         // What the client sent behind a request to switch protocols may not have been meant as HTTP.
         if asksForUpgrade { client.distrust() }
         let coding = plan?.page == nil ? nil : pageCoding(head)
@@ -53,11 +58,15 @@ extension Exchange: LoaderDelegate {
         switch head.framing {
         case .none: .none
         case .length where !isEdited || head.framing.isEmpty: head.framing
-        case .length, .chunked, .untilClose: self.head.version == .http11 ? .chunked : .untilClose
+        case .length, .chunked, .untilClose: self.head.version != .http10 ? .chunked : .untilClose
         }
     }
 
-    private func switchProtocols(_ head: ResponseHead, to client: ClientConnection) -> ResponseDisposition {
+    private func switchProtocols(_ head: ResponseHead, to client: ClientEnd) -> ResponseDisposition {
+        if case .http2(let stream) = client, !stream.isHandshakeAnswered(head, to: self.head) {
+            redirects.failure = .upstreamProtocolError
+            return .cancel
+        }
         let out = client.output()
         let mark = out.count
         do {
@@ -81,10 +90,16 @@ extension Exchange: LoaderDelegate {
     }
 
     /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
-    var spliceClient: ClientConnection? { page == nil ? client.flatMap { $0.takesKernelContent() ? $0 : nil } : nil }
+    var spliceClient: ClientConnection? {
+        guard page == nil, case .http1(let client)? = client, client.takesKernelContent() else { return nil }
+        return client
+    }
 
     /// The client's connection, where the kernel may send a file into it; nil where content has to pass through this process.
-    var fileClient: ClientConnection? { page == nil ? client.flatMap { $0.takesKernelContent(more: true) ? $0 : nil } : nil }
+    var fileClient: ClientConnection? {
+        guard page == nil, case .http1(let client)? = client, client.takesKernelContent(more: true) else { return nil }
+        return client
+    }
 
     /// So much went out without passing through this process.
     func loader(didSplice count: Int) { record.bytesOut &+= UInt64(count) }
@@ -92,7 +107,7 @@ extension Exchange: LoaderDelegate {
     func loaderDidFinish(trailers: TrailerSection?) {
         guard client != nil else { return }
         if let page { return page.finishInput() }
-        guard let trailers, head.takesTrailers, !trailers.lines.isEmpty else { return complete(trailers: nil) }
+        guard let trailers, takesTrailers, !trailers.lines.isEmpty else { return complete(trailers: nil) }
         let lines = worker.buffers.lease()
         writeResponseTrailers(trailers, to: lines)
         complete(trailers: lines)

@@ -13,6 +13,7 @@ extension Exchange {
         let proxy = plan.proxy
         let isFirst = redirects.hops == 0
         upgradeToken = head.asksForUpgrade ? proxy.flatMap { allowedUpgrade($0) } : nil
+        if upgradeToken == nil, client?.demandsTunnel ?? false { throw .notImplemented }
         let parameters = RequestWriter.Parameters(
             framing: sentFraming, upgrade: upgradeToken,
             expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
@@ -96,7 +97,7 @@ extension Exchange {
         let parameters = ResponseWriter.Parameters(
             framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
             tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: self.head.takesTrailers && page == nil, page: page)
+            passesTrailers: takesTrailers && page == nil, page: page)
         let lines = redirects.pendingCookies
         try responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,
@@ -120,6 +121,9 @@ extension Exchange {
         }
         return false
     }
+
+    /// HTTP/2 has trailers without being asked.
+    var takesTrailers: Bool { head.takesTrailers || (client?.isHTTP2 ?? false) }
 
     func writeResponseTrailers(_ trailers: TrailerSection, to out: ByteBuffer) {
         ResponseWriter.writeTrailers(trailers, plan: plan, to: out)

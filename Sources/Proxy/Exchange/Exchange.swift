@@ -29,7 +29,10 @@ final class Exchange {
     let context: SendContext
     var plan: ChainPlan?
     var snapshot: Snapshot
-    private(set) var client: ClientConnection?
+    private(set) var client: ClientEnd?
+    /// Of the client: the number of its listener, and whether it speaks HTTP/2.
+    private(set) var listener = 0
+    private(set) var isHTTP2 = false
     var loader = Loader.none
     let upstreamLoader: UpstreamLoader
     private(set) lazy var demoLoader = DemoLoader(exchange: self)
@@ -80,17 +83,17 @@ final class Exchange {
 
     // MARK: 1 Canonicalise
 
-    func begin(for client: ClientConnection) {
-        prepare(for: client)
+    func begin(for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
+        prepare(for: client, facts, listener)
         do {
             let snapshot = snapshot
             try request.canonicalise(
-                client: client.facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical, instance: instance.span)
+                client: facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical, instance: instance.span)
         } catch {
             request.reset()
             return fail(error)
         }
-        if client.tls != nil, !client.promise.covers(request.host) { return fail(.misdirected) }
+        if case .https = facts.scheme, !client.promises(request.host) { return fail(.misdirected) }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
             return fail(.bodyTooLarge)
         }
@@ -98,17 +101,19 @@ final class Exchange {
     }
 
     /// A head that could not be read.
-    func refuse(_ rejection: Rejection, for client: ClientConnection) {
+    func refuse(_ rejection: Rejection, for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
         head.reset()
         request.reset()
-        prepare(for: client)
+        prepare(for: client, facts, listener)
         fail(rejection)
     }
 
-    private func prepare(for client: ClientConnection) {
+    private func prepare(for client: ClientEnd, _ facts: ClientFacts, _ listener: Int) {
         self.client = client
+        self.listener = listener
+        isHTTP2 = client.isHTTP2
         if snapshot !== worker.snapshot { snapshot = worker.snapshot }
-        context.client = client.facts
+        context.client = facts
         context.unixTime = worker.unixTime
         context.withheld = 0
         context.staysDropped = false
@@ -248,7 +253,7 @@ final class Exchange {
 
     /// What the client sends can be taken again.
     func clientMayContinue() {
-        if let client, client.phase == .content || client.phase == .tunnel { loop.runSoon(client) }
+        if let client, client.isReadingContent || client.isTunnel { client.runSoon() }
     }
 
     // MARK: Waiting
@@ -259,16 +264,16 @@ final class Exchange {
         // Waiting for another thing does not begin the time anew.
         if isWaiting { return }
         isWaiting = true
-        if let client { loop.setDeadline(client, after: milliseconds) }
+        client?.setDeadline(after: milliseconds)
     }
 
     func stopWaiting() {
         guard isWaiting, let client else { return }
         isWaiting = false
-        if client.phase == .content {
-            loop.setDeadline(client, after: worker.timeouts.bodyIdle)
+        if client.isReadingContent {
+            client.setDeadline(after: worker.timeouts.bodyIdle)
         } else {
-            loop.clearDeadline(client)
+            client.clearDeadline()
         }
     }
 
@@ -333,7 +338,7 @@ final class Exchange {
     /// The only way out: the record is written, and the object goes back to the worker.
     @inline(always) private func end() {
         isOver = true
-        finishRecord(client)
+        finishRecord()
         if let replay = replayContent {
             replayContent = nil
             worker.buffers.giveBack(replay)
@@ -350,6 +355,6 @@ final class Exchange {
     }
 
     func responseBegins() { responseHasBegun = true }
-    var isTunnel: Bool { client?.phase == .tunnel }
+    var isTunnel: Bool { client?.isTunnel ?? false }
     var asksForUpgrade: Bool { upgradeToken != nil }
 }

@@ -86,7 +86,11 @@ package final class LogFormatter {
         appendJSON(",\"host\":\"", texts.host, to: out)
         appendJSON(",\"path\":\"", texts.path, to: out)
         appendQueryNames(texts.query, to: out)
-        out.append(texts.version == .http11 ? ",\"proto\":\"HTTP/1.1\"" : ",\"proto\":\"HTTP/1.0\"")
+        switch texts.version {
+        case .http10: out.append(",\"proto\":\"HTTP/1.0\"")
+        case .http11: out.append(",\"proto\":\"HTTP/1.1\"")
+        case .http2: out.append(",\"proto\":\"HTTP/2\"")
+        }
         appendJSON(",\"status\":", record.status, to: out)
         out.append(",\"bytes_in\":")
         LogEscaping.append(record.bytesIn, to: out)

@@ -74,6 +74,7 @@ package struct MetricsSnapshot: Sendable {
     /// Keys: credential << 8 | result.
     package var injections = CounterTable()
     package var redirects = [UInt64](repeating: 0, count: RedirectResult.allCases.count)
+    package var http2Abuse = [UInt64](repeating: 0, count: HTTP2Abuse.allCases.count)
     package var tunnelsOpen = 0
     package var tunnelsOpened: UInt64 = 0
     package var bytesReceived: UInt64 = 0
@@ -110,6 +111,7 @@ package struct MetricsSnapshot: Sendable {
         sum.upstreamRetries &+= right.upstreamRetries
         for index in sum.rejected.indices { sum.rejected[index] &+= right.rejected[index] }
         sum.injections = left.injections + right.injections
+        for index in sum.http2Abuse.indices { sum.http2Abuse[index] &+= right.http2Abuse[index] }
         for index in sum.redirects.indices { sum.redirects[index] &+= right.redirects[index] }
         sum.tunnelsOpen += right.tunnelsOpen
         sum.tunnelsOpened &+= right.tunnelsOpened
@@ -155,6 +157,8 @@ package final class WorkerMetrics {
         guard let index = Rejection.allCases.firstIndex(of: rejection) else { return }
         counts.rejected[index] &+= 1
     }
+
+    func http2Abused(_ abuse: HTTP2Abuse) { counts.http2Abuse[abuse.rawValue] &+= 1 }
 
     package func redirected(_ result: RedirectResult) { counts.redirects[result.rawValue] &+= 1 }
 

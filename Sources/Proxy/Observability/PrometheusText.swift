@@ -34,6 +34,7 @@ package struct PrometheusText {
         text.writeRequests(metrics, labels)
         text.writeConnections(metrics, labels)
         text.writeOutcomes(metrics, labels)
+        text.writeAbuse(metrics)
         text.writeProcess(metrics, process)
         return text.out
     }
@@ -149,6 +150,15 @@ package struct PrometheusText {
         for result in RedirectResult.allCases {
             sample(
                 "authproxy_redirects_followed_total", ["result": "\(result.name)"], metrics.redirects[result.rawValue])
+        }
+    }
+
+    private func writeAbuse(_ metrics: MetricsSnapshot) {
+        family(
+            "authproxy_http2_abuse_total", "counter",
+            "Connections of HTTP/2 that were ended since their peer did too much of what serves nobody, by kind.")
+        for abuse in HTTP2Abuse.allCases {
+            sample("authproxy_http2_abuse_total", ["kind": "\(abuse.name)"], metrics.http2Abuse[abuse.rawValue])
         }
     }
 

@@ -6,6 +6,12 @@ internal import Transport
 struct ProxiedClient: Equatable {
     var source: SocketAddress?
     var destination: SocketAddress?
+
+    /// The client of this connection, and where it has come.
+    init(_ facts: ClientFacts, descriptor: Int32) {
+        source = SocketAddress(literal: facts.addressString, port: facts.peerPort)
+        destination = descriptor >= 0 ? Socket.localAddress(descriptor) : nil
+    }
 }
 
 // What comes between a connected socket and the first request: the PROXY protocol's header, then the TLS handshake.

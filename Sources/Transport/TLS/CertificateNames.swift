@@ -58,7 +58,8 @@ extension CertificateNames {
     /// Names with anything in them that no host name has are no names.
     private static func hostName(_ bytes: [UInt8]) -> String? {
         let isClean = bytes.allSatisfy {
-            $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a || $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2d || $0 == 0x2e || $0 == 0x5f || $0 == 0x2a
+            $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a || $0 >= 0x30 && $0 <= 0x39
+                || [UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "*")].contains($0)
         }
         guard isClean, !bytes.isEmpty, bytes.count <= 253 else { return nil }
         let name = String(decoding: bytes, as: UTF8.self).lowercased()

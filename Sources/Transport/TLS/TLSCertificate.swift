@@ -103,10 +103,10 @@ enum PEM {
         try withBIO(text) { (bio) throws(TLSError) -> OpaquePointer in
             var isEncrypted: Int32 = 0
             if let key = unsafe copenssl_read_key(bio, &isEncrypted) { return key }
-            let isAbsent = copenssl_is_end_of_pem(ERR_peek_last_error()) != 0
-            let fault = TLSError.taken("the key can not be read")
-            if isEncrypted != 0 { throw TLSError("the key is encrypted; it is to be given without a password") }
-            throw isAbsent ? TLSError("no private key in it (PEM)") : fault
+            ERR_clear_error()
+            throw TLSError(
+                isEncrypted != 0
+                    ? "the key is encrypted; it is to be given without a password" : "no private key in it that can be read (PEM)")
         }
     }
 }

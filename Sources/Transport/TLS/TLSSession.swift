@@ -75,7 +75,11 @@ package final class TLSSession {
         }
     }
 
-    deinit { unsafe SSL_free(ssl) }
+    deinit {
+        // A session whose connection ended without a farewell may be resumed all the same.
+        unsafe SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
+        unsafe SSL_free(ssl)
+    }
 
     /// Begins the handshake: of a client's end, the first word.
     package func begin() { _ = unsafe note(SSL_do_handshake(ssl)) }
@@ -123,9 +127,6 @@ package final class TLSSession {
         _ = unsafe SSL_shutdown(ssl)
         ERR_clear_error()
     }
-
-    /// A session that ends without a farewell may be resumed all the same.
-    package func abandon() { unsafe SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
 
     /// What a call's result means; false unless the session can go on.
     private func note(_ result: Int32, isEnd: Bool = false) -> Bool {

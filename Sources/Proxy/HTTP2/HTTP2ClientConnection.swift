@@ -1,0 +1,218 @@
+internal import CNGHTTP2
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// The client's end of an HTTP/2 connection, in the server's role: each stream is one exchange.
+///
+/// ```
+/// open ─► announced ─► ended ─► lingering ─► closed
+///   └────────────────────┴────────┘ (a fault of the client's, or nothing to do for long)
+/// ```
+final class HTTP2ClientConnection: HTTP2Connection {
+    enum Phase {
+        case open  // ─► announced, ended, lingering
+        case announced  // the client knows that we end; what it has sent meanwhile is still taken ─► ended
+        case ended  // no streams but those that there are ─► lingering
+        case lingering  // all is sent; what still arrives is thrown away ─► closed
+    }
+
+    let facts: ClientFacts
+    let listener: Int
+    private(set) var phase = Phase.open
+    /// See ``HostPromise``.
+    var promise = HostPromise.none
+    /// The client's preface and its SETTINGS have arrived.
+    private var isGreeted = false
+
+    private static let readsPerTurn = 16
+    private static let lingerTime = 5_000
+    /// When the client does not answer our PING, the announcement is taken as read.
+    private static let announcementTime = 1_000
+
+    init(worker: Worker, facts: ClientFacts, listener: Int) {
+        self.facts = facts
+        self.listener = listener
+        super.init(worker: worker, descriptor: -1)
+    }
+
+    override var peerName: String { String(decoding: Array(copying: facts.addressText.span), as: UTF8.self) }
+
+    /// Called once, when the connection has its place in the loop; `first` is what has been received already.
+    func begin(_ first: Span<UInt8>) {
+        guard openSession(.server) else { return close() }
+        let limits = worker.limits
+        // As the fields of RFC 9113 section 6.5.2 are counted: 32 octets each beside what stands in HTTP/1.1.
+        let listSize = limits.head.headerBytes + 28 * limits.head.headerCount
+        session.submitSettings(
+            [
+                NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS: UInt32(clamping: limits.streams),
+                NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: UInt32(HTTP2Limits.streamWindow),
+                NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: UInt32(clamping: listSize),
+                NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL: 1,
+                NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES: 1,
+            ], window: HTTP2Limits.connectionWindow)
+        loop.setDeadline(self, after: worker.timeouts.header)
+        if first.count > 0 { take(first) }
+        if isOpen { afterReading() }
+    }
+
+    // MARK: Reading
+
+    override func pump() {
+        if isBroken, !isReadable { return close() }
+        var reads = 0
+        // A client that does not read what it is sent is not read either.
+        while isOpen, isReadable, !isCondemned, !hasUnsentOutput || phase == .lingering {
+            if reads == Self.readsPerTurn {
+                loop.runSoon(self)
+                break
+            }
+            reads += 1
+            let buffer = worker.receiveBuffer
+            buffer.clear()
+            switch receive(into: buffer) {
+            case .bytes: take(buffer.span)
+            case .wouldBlock: break
+            case .end, .failed: return close()
+            }
+        }
+        worker.flushUpstreamOutput()
+        if isOpen { afterReading() }
+    }
+
+    private func take(_ bytes: Span<UInt8>) {
+        if phase == .lingering || isCondemned { return }
+        switch session.receive(bytes) {
+        case .taken: break
+        case .over: linger()
+        }
+    }
+
+    private func afterReading() {
+        flushLater()
+        if phase != .lingering, session.isOver || isCondemned { return linger() }
+        setDeadline()
+    }
+
+    private func setDeadline() {
+        switch phase {
+        case .lingering, .announced: return
+        case .open, .ended: break
+        }
+        if hasUnsentOutput { return }
+        if !isGreeted || block != nil {
+            if !isTimed { loop.setDeadline(self, after: worker.timeouts.header) }
+            isTimed = true
+        } else if streamCount == 0 {
+            isTimed = false
+            loop.setDeadline(self, after: worker.timeouts.keepalive)
+        } else {
+            isTimed = false
+            loop.clearDeadline(self)
+        }
+    }
+
+    /// The time for the preface or for a header block runs; it does not begin anew with every frame.
+    private var isTimed = true
+
+    override func settingsReceived() { isGreeted = true }
+
+    // MARK: Streams
+
+    override func headersBegan(_ id: Int32, isRequest: Bool) -> Bool {
+        let block = worker.takeFieldBlock()
+        self.block = block
+        blockStream = id
+        block.begin(isRequest ? .request : .trailers, limits: worker.limits.head)
+        if isRequest { add(worker.takeClientStream(), id: id) }
+        return true
+    }
+
+    override func headersEnded(_ id: Int32, endsStream: Bool) -> Bool {
+        guard let block else { return true }
+        self.block = nil
+        if let found = stream(id) {
+            // SAFETY: streams of another kind are never added.
+            let stream = unsafe unsafeDowncast(found, to: HTTP2ClientStream.self)
+            block.kind == .trailers ? stream.trailersReceived(block) : stream.begin(block, endsStream: endsStream)
+        }
+        worker.giveBack(block)
+        return true
+    }
+
+    /// RFC 9113 section 8.1: a response that came before all of the request has: the client need not send the rest.
+    override func endSent(_ id: Int32) {
+        if !session.isEndedByPeer(id) { session.reset(id, NGHTTP2_NO_ERROR) }
+    }
+
+    override func streamLeft() {
+        guard streamCount == 0 else { return }
+        flushLater()
+        // Within the library's call nothing ends; the turn's end is soon enough.
+        loop.runSoon(self)
+    }
+
+    // MARK: Ends
+
+    /// The worker goes away, or what the connection came by does: streams end, new ones go elsewhere (RFC 9113 section 6.8).
+    func drain() {
+        guard phase == .open else { return }
+        phase = .announced
+        session.announceEnd()
+        session.submitPing()
+        loop.setDeadline(self, after: Self.announcementTime)
+        flushLater()
+    }
+
+    override func pingAnswered() { if phase == .announced { endStreamsToCome() } }
+
+    private func endStreamsToCome() {
+        phase = .ended
+        session.end()
+        flushLater()
+        if streamCount == 0 { loop.runSoon(self) } else { setDeadline() }
+    }
+
+    /// Sends what is left, and reads on for a while: an end with unread input would destroy what was sent.
+    private func linger() {
+        guard phase != .lingering else { return }
+        phase = .lingering
+        endStreams()
+        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : Self.lingerTime)
+        flush()
+        guard isOpen, !hasUnsentOutput else { return }
+        finishSending()
+        if peerFinished { close() }
+    }
+
+    override func outputDrained() {
+        super.outputDrained()
+        guard isOpen, !hasUnsentOutput else { return }
+        if phase == .lingering {
+            finishSending()
+            loop.setDeadline(self, after: Self.lingerTime)
+        } else {
+            setDeadline()
+        }
+    }
+
+    override func outputMoved() { loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+
+    override func deadlinePassed() {
+        if hasUnsentOutput || phase == .lingering { return close() }
+        switch phase {
+        case .announced: endStreamsToCome()
+        case .open, .ended, .lingering:
+            guard streamCount == 0 || !isGreeted || block != nil else { return }
+            session.terminate(NGHTTP2_NO_ERROR)
+            linger()
+        }
+    }
+
+    override func close() {
+        guard isOpen else { return }
+        super.close()
+        worker.clientClosed(self)
+    }
+}

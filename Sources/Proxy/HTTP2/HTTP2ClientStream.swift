@@ -1,0 +1,273 @@
+internal import CNGHTTP2
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// A client's end of an exchange on one stream of HTTP/2; what ``ClientConnection`` is for HTTP/1.1.
+///
+/// ```
+/// content ─► answering ─► (over)
+///    └──────────┴─► tunnel (an extended CONNECT was accepted)
+/// ```
+final class HTTP2ClientStream: HTTP2Stream {
+    enum Phase {
+        case content  // the request's content is being received
+        case answering  // the request is complete
+        case tunnel  // bytes both ways
+    }
+
+    private(set) var phase = Phase.answering
+    private var exchange: Exchange?
+    /// An extended CONNECT (RFC 8441): no answer but an accepted tunnel may look like success.
+    private(set) var asksForTunnel = false
+    private var hasTrailers = false
+    private var responseHasBegun = false
+    /// What we sent for a Sec-WebSocket-Key in its stead.
+    private let key = ByteBuffer(capacity: 32)
+
+    /// SAFETY: only connections of this kind take such streams.
+    private var client: HTTP2ClientConnection? {
+        index >= 0 ? unsafe unsafeDowncast(connection, to: HTTP2ClientConnection.self) : nil
+    }
+
+    var facts: ClientFacts { client?.facts ?? worker.noClient }
+    var listener: Int { client?.listener ?? 0 }
+    var proxiedClient: ProxiedClient { ProxiedClient(facts, descriptor: client?.descriptor ?? -1) }
+
+    func promises(_ host: Span<UInt8>) -> Bool { client.map { $0.tls == nil || $0.promise.covers(host) } ?? true }
+
+    override var isDone: Bool { exchange == nil && isFinished }
+
+    // MARK: The request
+
+    func begin(_ block: FieldBlock, endsStream: Bool) {
+        asksForTunnel = block.isExtendedConnect
+        hasTrailers = false
+        responseHasBegun = false
+        phase = endsStream || asksForTunnel ? .answering : .content
+        if asksForTunnel { worker.fillWebSocketKey(key) }
+        block.finish(endsMessage: endsStream, key: asksForTunnel ? key : nil)
+        switch block.fault {
+        case .malformed: return refuseMalformed()
+        case .tooLarge: return refuse(.headerTooLarge)
+        case nil: break
+        }
+        let next = worker.nextExchange()
+        do {
+            // All of it, or it would not be what the fields said.
+            guard try HTTP1.parseRequest(block.text.span, limits: worker.limits.head, into: next.head) == block.text.count else {
+                return refuse(.badRequest)
+            }
+        } catch {
+            return refuse(Rejection(error))
+        }
+        next.head.cameOverHTTP2()
+        let exchange = worker.takeExchange()
+        self.exchange = exchange
+        if phase == .content { worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
+        exchange.begin(for: .http2(self), facts, listener: listener)
+    }
+
+    /// RFC 9113 section 8.1.1.
+    private func refuseMalformed() {
+        worker.metrics.rejected(.badRequest)
+        reset(NGHTTP2_PROTOCOL_ERROR, byUs: false)
+    }
+
+    private func refuse(_ rejection: Rejection) {
+        let exchange = worker.takeExchange()
+        self.exchange = exchange
+        exchange.refuse(rejection, for: .http2(self), facts, listener: listener)
+    }
+
+    func trailersReceived(_ block: FieldBlock) {
+        block.finish(endsMessage: true)
+        guard let exchange else { return peerEnded() }
+        let isRead: Void? = block.fault == nil ? try? exchange.requestTrailers.read(block.text, limits: worker.limits.head) : nil
+        guard isRead != nil else {
+            exchange.fail(block.fault == .tooLarge ? .headerTooLarge : .badRequest)
+            return
+        }
+        hasTrailers = true
+        peerEnded()
+    }
+
+    override func received(_ content: Span<UInt8>) {
+        guard let exchange, phase != .answering || asksForTunnel else { return consume(content.count) }
+        if phase == .content { worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
+        guard input == nil, phase != .answering, exchange.takesContent else { return keep(content) }
+        pass(content, to: exchange)
+        consume(content.count)
+    }
+
+    private func pass(_ content: Span<UInt8>, to exchange: Exchange) {
+        if phase == .tunnel { worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle) }
+        exchange.clientSent(content)
+    }
+
+    override func peerEnded() {
+        super.peerEnded()
+        if input == nil { finishRequest() }
+    }
+
+    private func finishRequest() {
+        guard let exchange else { return }
+        switch phase {
+        case .content:
+            phase = .answering
+            isBlocked
+                ? worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) : worker.loop.clearDeadline(self)
+            exchange.clientFinished(hasTrailers ? exchange.requestTrailers : nil)
+        case .tunnel:
+            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            exchange.clientFinished(nil)
+        case .answering: break
+        }
+    }
+
+    /// What was kept can be taken now, perhaps.
+    override func turn() {
+        worker.eventBegins()
+        guard index >= 0 else { return }
+        while let input, let exchange, phase != .answering, exchange.takesContent {
+            let count = min(input.count, Worker.largestCopy)
+            pass(input.span(ByteRange(0, count)), to: exchange)
+            if index < 0 { break }
+            inputTaken(count)
+        }
+        if exchange == nil { dropInput() }
+        if input == nil, isEndedByPeer { finishRequest() }
+        worker.flushUpstreamOutput()
+        if phase == .content, exchange != nil { watchContent() }
+    }
+
+    /// A client that is not read, since what it sent has to go first, is not late.
+    private func watchContent() {
+        guard let exchange, !exchange.isWaiting, !isBlocked else { return }
+        if input != nil {
+            worker.loop.clearDeadline(self)
+        } else {
+            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        }
+    }
+
+    // MARK: The response
+
+    func output() -> ByteBuffer { worker.streamHead }
+
+    /// The head stands in `output()`.
+    func responseBegins(_ framing: BodyFraming) {
+        let head = worker.streamHead
+        defer { head.clear() }
+        guard index >= 0 else { return }
+        responseHasBegun = true
+        let isEmpty = framing.isEmpty
+        connection.session.submitResponse(head, stream: id, index: isEmpty ? nil : index)
+        connection.flushLater()
+    }
+
+    func informationalWritten() {
+        let head = worker.streamHead
+        if index >= 0, !head.isEmpty, !responseHasBegun {
+            connection.session.submitInformational(head, stream: id)
+            connection.flushLater()
+        }
+        head.clear()
+    }
+
+    func sendContent(_ content: Span<UInt8>) {
+        send(content)
+        if phase == .tunnel, !isBlocked { worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle) }
+    }
+
+    /// Ends the response; `trailers` holds complete field lines.
+    func finishResponse(trailers: ByteBuffer?) {
+        exchange = nil
+        dropInput()
+        finish(trailers: trailers)
+        if isBlocked {
+            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+        } else {
+            worker.loop.clearDeadline(self)
+        }
+    }
+
+    func abortResponse() {
+        exchange = nil
+        dropInput()
+        guard index >= 0 else { return }
+        // A reset overtakes what has not become a frame yet.
+        connection.transmit()
+        reset(NGHTTP2_INTERNAL_ERROR)
+    }
+
+    // MARK: Tunnel
+
+    /// Whether a 101 is the answer to the handshake that we made of an extended CONNECT (RFC 6455 section 4.2.2): whoever has
+    /// invented the key checks what comes of it.
+    func isHandshakeAnswered(_ head: ResponseHead, to request: RequestHead) -> Bool {
+        guard let sent = request.lines.first(where: { HTTP1.equalsIgnoringCase(request.bytes.span($0.name), "sec-websocket-key") })
+        else { return true }
+        let wanted = ByteBuffer(capacity: 32)
+        WebSocketHandshake.appendAccept(for: request.bytes.span(sent.value), to: wanted)
+        return head.lines.contains { line in
+            HTTP1.equalsIgnoringCase(head.bytes.span(line.name), "sec-websocket-accept")
+                && wanted.equals(head.bytes.span(line.value))
+        }
+    }
+
+    /// The upstream has switched protocols; its 101 stands in `output()`.
+    func becomeTunnel() {
+        phase = .tunnel
+        let head = worker.streamHead
+        defer { head.clear() }
+        guard index >= 0 else { return }
+        responseHasBegun = true
+        connection.session.submitTunnel(head, stream: id, index: index)
+        connection.flushLater()
+        worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        if input != nil || isEndedByPeer { worker.loop.runSoon(self) }
+    }
+
+    /// The upstream sends no more; the client still may.
+    func upstreamFinishedTunnel() { finish(trailers: nil) }
+
+    // MARK: The stream's moments
+
+    override func outputBlocked() { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+
+    override func outputDrained() {
+        switch phase {
+        case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        case .answering: worker.loop.clearDeadline(self)
+        }
+        exchange?.clientDrained()
+    }
+
+    override func closed(_ code: UInt32) {
+        guard let exchange else { return }
+        self.exchange = nil
+        exchange.clientGone()
+    }
+
+    override func left() { worker.giveBack(self) }
+
+    override func deadlinePassed() {
+        guard index >= 0 else { return }
+        if isBlocked { return abandon() }
+        guard let exchange else { return }
+        switch phase {
+        case .content: exchange.isWaiting ? exchange.waitExpired() : exchange.fail(.requestTimeout)
+        case .answering: exchange.waitExpired()
+        case .tunnel: abandon()
+        }
+        connection.flushLater()
+    }
+
+    private func abandon() {
+        closed(NGHTTP2_CANCEL.rawValue)
+        dropOutput()
+        reset(NGHTTP2_CANCEL)
+    }
+}

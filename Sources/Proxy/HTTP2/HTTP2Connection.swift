@@ -1,0 +1,309 @@
+internal import CNGHTTP2
+internal import HTTP
+internal import Policy
+internal import Transport
+
+/// A connection that speaks HTTP/2, of either role: frames in, frames out, and the streams between.
+///
+/// What its streams send within a turn of the loop leaves in one write at the turn's end, or when much has gathered. An idle one
+/// owns its session and no buffer.
+class HTTP2Connection: Connection {
+    /// What a stream has for the library when it asks for content.
+    enum Offer {
+        case later
+        case content(Int, isLast: Bool)
+        case contentBeforeTrailers(Int, ByteBuffer)
+    }
+
+    private(set) final var session: HTTP2Session!
+    /// The header block that is being received; nil between blocks.
+    final var block: FieldBlock?
+    final var blockStream: Int32 = 0
+    private(set) final var streams: [HTTP2Stream?] = []
+    private final var freeIndexes: [Int] = []
+    final var streamCount: Int { streams.count - freeIndexes.count }
+
+    // Output.
+    private final var gathered: ByteBuffer?
+    private final var changed: [HTTP2Stream] = []
+    private final var moved: [HTTP2Stream] = []
+    private final var isFlushPlanned = false
+    private final var isTransmitting = false
+
+    // What the peer costs.
+    private final var controlFrames = HTTP2Limits.controlFrames
+    private final var emptyFrames = HTTP2Limits.emptyFrames
+    private final var windowUpdates = HTTP2Limits.windowUpdates
+    private final var resets = HTTP2Limits.resets
+    private final var lastStream: Int32 = 0
+    private final var departed = DepartedStreams()
+    /// The session has ended by a fault of the peer's; what it sends is not looked at any more.
+    private(set) final var isCondemned = false
+
+    /// False when there is no memory for a session.
+    final func openSession(_ role: HTTP2Session.Role) -> Bool {
+        session = HTTP2Session(role: role, connection: self, templates: worker.http2)
+        return session != nil
+    }
+
+    // MARK: What subclasses do
+
+    /// A header block begins; false refuses it, and the stream is reset.
+    func headersBegan(_ id: Int32, isRequest: Bool) -> Bool { false }
+    /// It has ended; false ends the connection.
+    func headersEnded(_ id: Int32, endsStream: Bool) -> Bool { true }
+    func goawayReceived(last: Int32) {}
+    func settingsReceived() {}
+    func pingAnswered() {}
+    /// Our end of the stream has been sent.
+    func endSent(_ id: Int32) {}
+    /// After a stream has left.
+    func streamLeft() {}
+
+    // MARK: Streams
+
+    final func add(_ stream: HTTP2Stream, id: Int32) {
+        let index: Int
+        if let free = freeIndexes.popLast() {
+            index = free
+            streams[index] = stream
+        } else {
+            index = streams.count
+            streams.append(stream)
+        }
+        stream.join(self, id: id, index: index)
+        session.setIndex(index, of: id)
+    }
+
+    final func stream(_ id: Int32) -> HTTP2Stream? {
+        guard let index = session.index(of: id), index < streams.count, let stream = streams[index], stream.id == id else {
+            return nil
+        }
+        return stream
+    }
+
+    private final func remove(_ stream: HTTP2Stream) {
+        guard stream.index >= 0 else { return }
+        streams[stream.index] = nil
+        freeIndexes.append(stream.index)
+        stream.leave()
+    }
+
+    final func streamClosed(_ id: Int32, code: UInt32) {
+        // A header block that the library has refused does not end by itself.
+        if id == blockStream { dropBlock() }
+        guard let stream = stream(id) else { return }
+        let isOver = code == NGHTTP2_NO_ERROR.rawValue && stream.isDone
+        if isOver {
+            resets.earn(1)
+        } else if !stream.isEndedByUs, !resets.take(now: worker.loop.now) {
+            abused(.resets)
+        }
+        departed.add(id, wasReset: stream.isResetByUs)
+        stream.closed(code)
+        remove(stream)
+        streamLeft()
+    }
+
+    final func received(_ content: Span<UInt8>, on id: Int32) {
+        emptyFrames.earn(1)
+        nghttp2_session_consume_connection(session.handle, content.count)
+        guard let stream = stream(id) else {
+            session.consume(content.count, of: id)
+            return
+        }
+        stream.received(content)
+    }
+
+    final func peerEnded(_ id: Int32) { stream(id)?.peerEnded() }
+
+    // MARK: Abuse
+
+    /// Whether what is to be said of a frame depends on the frames before it.
+    final func needsState(_ head: FrameHead) -> Bool {
+        head.type == NGHTTP2_DATA.rawValue || head.type == NGHTTP2_HEADERS.rawValue && head.stream <= lastStream
+    }
+
+    /// False when the connection ends by it.
+    final func frameBegan(_ head: FrameHead) -> Bool {
+        if isCondemned { return false }
+        if let code = fault(UInt32(head.type), on: head.stream) {
+            isCondemned = true
+            session.terminate(code)
+            return false
+        }
+        let isAcknowledgement = head.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+        switch UInt32(head.type) {
+        case NGHTTP2_DATA.rawValue:
+            if head.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0, !emptyFrames.take(now: worker.loop.now) {
+                return abused(.emptyFrames)
+            }
+        case NGHTTP2_WINDOW_UPDATE.rawValue:
+            if !windowUpdates.take(now: worker.loop.now) { return abused(.windowUpdates) }
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_CONTINUATION.rawValue, NGHTTP2_RST_STREAM.rawValue, NGHTTP2_GOAWAY.rawValue:
+            break
+        case NGHTTP2_SETTINGS.rawValue where isAcknowledgement, NGHTTP2_PING.rawValue where isAcknowledgement: break
+        default:
+            if !controlFrames.take(now: worker.loop.now) { return abused(.controlFrames) }
+        }
+        return true
+    }
+
+    /// What the library, which does not remember streams that have ended, lets pass (RFC 9113 section 5.1).
+    private final func fault(_ type: UInt32, on id: Int32) -> nghttp2_error_code? {
+        switch type {
+        case NGHTTP2_PRIORITY.rawValue where id == 0: return NGHTTP2_PROTOCOL_ERROR  // section 6.3
+        case NGHTTP2_HEADERS.rawValue where isOfPeer(id) && id > lastStream:
+            lastStream = id
+            return nil
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            guard isOfPeer(id), id <= lastStream, session.index(of: id) == nil else { return nil }
+            // What was under way when we reset the stream is passed over.
+            guard let isReset = departed.wasReset(id) else { return NGHTTP2_PROTOCOL_ERROR }
+            return isReset ? nil : NGHTTP2_STREAM_CLOSED
+        default: return nil
+        }
+    }
+
+    private final func isOfPeer(_ id: Int32) -> Bool { session.role == .server && id & 1 == 1 }
+
+    final func frameSent(type: UInt8, flags: UInt8, stream: Int32, code: UInt32) {
+        if UInt32(type) == NGHTTP2_RST_STREAM.rawValue {
+            // One that the library has refused was never ours.
+            if let known = self.stream(stream) { known.resetWasSent() } else { departed.add(stream, wasReset: true) }
+        }
+        guard UInt32(type) == NGHTTP2_DATA.rawValue || UInt32(type) == NGHTTP2_HEADERS.rawValue else { return }
+        controlFrames.earn(1)
+        windowUpdates.earn(Int64(HTTP2Limits.windowUpdatesForEachFrameSent))
+        if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { endSent(stream) }
+    }
+
+    /// The connection ends: its peer does too much of what serves nobody. False, for callbacks.
+    @discardableResult final func abused(_ abuse: HTTP2Abuse) -> Bool {
+        if isCondemned { return false }
+        isCondemned = true
+        worker.metrics.http2Abused(abuse)
+        worker.log(.warn, "HTTP/2 peer \(peerName): too many \(abuse.name), connection ended")
+        session.terminate(NGHTTP2_ENHANCE_YOUR_CALM)
+        return false
+    }
+
+    final func abusedWithin(_ abuse: HTTP2Abuse) -> Int32 {
+        abused(abuse)
+        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+    }
+
+    /// For the log.
+    var peerName: String { "" }
+
+    // MARK: Output
+
+    /// The stream has something to send, or to end.
+    final func changed(_ stream: HTTP2Stream) {
+        changed.append(stream)
+        flushLater()
+    }
+
+    /// At the end of the turn.
+    final func flushLater() {
+        if isFlushPlanned { return }
+        isFlushPlanned = true
+        worker.flushLater(self)
+    }
+
+    final func flushIsDue() {
+        isFlushPlanned = false
+        flush()
+    }
+
+    /// Sends all that may be sent now.
+    final func flush() {
+        guard isOpen else { return }
+        transmit()
+        guard isOpen, let out = gathered else { return }
+        gathered = nil
+        send(out)
+        worker.buffers.giveBack(out)
+    }
+
+    /// Makes frames of what streams have, and sends what gathers beyond a buffer.
+    final func transmit() {
+        guard isOpen, !isTransmitting, !session.isReceiving else { return }
+        isTransmitting = true
+        // More may change while frames are made; they are for the next time.
+        let count = changed.count
+        for stream in changed where stream.index >= 0 { session.resume(stream.id) }
+        while isOpen, !hasUnsentOutput {
+            let out = gathered ?? worker.buffers.lease()
+            gathered = out
+            let isFull = session.produce(into: out)
+            if !isFull { break }
+            send(out)
+            out.clear()
+        }
+        isTransmitting = false
+        settle(count)
+    }
+
+    /// Streams whose content could not go are told to wait, and those whose content has gone to go on.
+    private final func settle(_ count: Int) {
+        for index in 0..<count where changed[index].index >= 0 { changed[index].settle() }
+        changed.removeFirst(count)
+        if moved.isEmpty { return }
+        let streams = moved
+        moved.removeAll(keepingCapacity: true)
+        for stream in streams where stream.index >= 0 { stream.outputMoved() }
+    }
+
+    final func offer(_ index: Int, atMost limit: Int) -> Offer {
+        guard index < streams.count, let stream = streams[index] else { return .content(0, isLast: true) }
+        return stream.offer(atMost: limit)
+    }
+
+    final func take(_ count: Int, of index: Int, into out: ByteBuffer) {
+        guard index < streams.count, let stream = streams[index] else { return }
+        stream.take(count, into: out)
+        if stream.isBlocked { moved.append(stream) }
+    }
+
+    override func outputDrained() {
+        flush()
+        if isOpen { loop.runSoon(self) }
+    }
+
+    override func writeFailed() {
+        isBroken = true
+        isReadable = true
+        loop.runSoon(self)
+    }
+
+    // MARK: Ends
+
+    /// Ends all streams, then the connection, at once.
+    func close() {
+        guard isOpen else { return }
+        endStreams()
+        closeDescriptor()
+        dropGathered()
+    }
+
+    final func endStreams() {
+        for case let stream? in streams {
+            stream.closed(NGHTTP2_CANCEL.rawValue)
+            remove(stream)
+        }
+    }
+
+    private final func dropBlock() {
+        guard let block else { return }
+        self.block = nil
+        worker.giveBack(block)
+    }
+
+    private final func dropGathered() {
+        dropBlock()
+        guard let gathered else { return }
+        self.gathered = nil
+        worker.buffers.giveBack(gathered)
+    }
+}
