@@ -32,6 +32,16 @@ package enum CacheStoragePolicy {
         return .addPrivate
     }
 
+    /// For a response that holds something which no two clients may share, such as a nonce; a rule's own word stands.
+    package static func changeForPersonal(_ mode: CacheStorage, response: ResponseHead) -> Change {
+        if mode != .auto { return mode == .allowed ? .none : .noStore }
+        for line in response.lines where line.id == .cacheControl {
+            let value = response.bytes.span(line.value)
+            if HTTP1.listContains(value, "private") || HTTP1.listContains(value, "no-store") { return .none }
+        }
+        return .addPrivate
+    }
+
     /// Either the server allows shared storage of authorised responses in so many words, or no shared cache stores it
     /// anyway. A directive with an argument that it does not take is read the safe way: `private="x"` covers one field
     /// only.

@@ -31,6 +31,7 @@ extension RequestWriter {
         description.withheld = edits.withheld
         try describeHost(current, plan, context, parameters, edits, into: &description)
         describeClientLines(current, edits, into: &description)
+        if let page = parameters.page { describe(page, into: &description) }
         try describeCookies(current, plan, context, hops, into: &description)
         buffer.clear()
         ForwardedWriter.append(context.request, client: context.client, instance: instance, to: buffer)
@@ -62,6 +63,26 @@ extension RequestWriter {
         }
         description.removed += edits.removed.compactMap { removal in
             reason(removal).map { PlanDescription.Omission(name: removal.name, reason: $0) }
+        }
+    }
+
+    /// What changes so that a page can be edited.
+    private static func describe(_ page: PageRequest, into description: inout RequestDescription) {
+        let buffer = ByteBuffer()
+        description.lines = description.lines.compactMap { line in
+            guard line.provenance.hasPrefix("client") else { return line }
+            let (name, value) = (Array(line.name.utf8), Array(line.value.utf8))
+            let change = page.change(of: name.span, value.span)
+            if change == .drop {
+                description.removed.append(
+                    .init(name: line.name, reason: "the page is edited: it would not be the one that is named"))
+                return nil
+            }
+            buffer.clear()
+            page.append(value.span, change, to: buffer)
+            let text = RuleBytes.text(buffer.span)
+            if text == line.value { return line }
+            return PlanDescription.Line(name: line.name, value: text, provenance: "client, for a page that is edited")
         }
     }
 

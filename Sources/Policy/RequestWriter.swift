@@ -17,9 +17,11 @@ package enum RequestWriter {
         package var preservesHost: Bool
         /// The upstream is to know where the request comes from; a redirect's other origin is not.
         package var tellsClient: Bool
+        /// The answer may be a page that is edited.
+        package var page: PageRequest?
         package init(
             framing: BodyFraming, upgrade: ByteRange?, expectsContinue: Bool, isFirstSend: Bool, paths: PathMapping?,
-            preservesHost: Bool, tellsClient: Bool
+            preservesHost: Bool, tellsClient: Bool, page: PageRequest?
         ) {
             self.framing = framing
             self.upgrade = upgrade
@@ -28,6 +30,7 @@ package enum RequestWriter {
             self.paths = paths
             self.preservesHost = preservesHost
             self.tellsClient = tellsClient
+            self.page = page
         }
     }
 
@@ -44,7 +47,7 @@ package enum RequestWriter {
         try writeHost(current, plan, context, parameters, to: out)
         out.append("\r\n")
         let writesCookies = !plan.cookies.isEmpty || hops.map { !$0.isEmpty } ?? false
-        writeClientLines(current, plan.request, skippingCookies: writesCookies, to: out)
+        writeClientLines(current, plan.request, parameters.page, skippingCookies: writesCookies, to: out)
         if writesCookies { try writeCookies(current, plan, context, hops, to: out) }
         if parameters.tellsClient {
             forwarded.append(context.request, client: context.client, instance: instance, to: out)
@@ -100,7 +103,7 @@ package enum RequestWriter {
     }
 
     private static func writeClientLines(
-        _ current: CanonicalRequest, _ edits: EditPlan, skippingCookies: Bool, to out: ByteBuffer
+        _ current: CanonicalRequest, _ edits: EditPlan, _ page: PageRequest?, skippingCookies: Bool, to out: ByteBuffer
     ) {
         let head = current.head
         let bytes = head.bytes
@@ -109,13 +112,18 @@ package enum RequestWriter {
             let line = head.lines[index]
             if line.id == .xRequestID || line.id == .cookie && skippingCookies { continue }
             let name = bytes.span(line.name)
+            if let page, page.change(of: name, bytes.span(line.value)) == .drop { continue }
             switch edits.admit(name, id: line.id) {
             case .drop: continue
             case .keep: out.append(name)
             case .rename(let target): out.append(edits.name(target))
             }
             out.append(": ")
-            out.append(bytes.span(line.value))
+            if let page {
+                page.append(bytes.span(line.value), page.change(of: name, bytes.span(line.value)), to: out)
+            } else {
+                out.append(bytes.span(line.value))
+            }
             out.append("\r\n")
         }
     }

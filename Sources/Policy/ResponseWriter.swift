@@ -18,10 +18,12 @@ package final class ResponseWriter {
         /// Upgrade of a 101: the protocol that the connection becomes.
         package var isSwitching: Bool
         package var passesTrailers: Bool
+        /// The content is a page that is edited, or would be.
+        package var page: PageResponse?
 
         package init(
             framing: BodyFraming, keeps: Bool, version: HTTPVersion, cacheChange: CacheStoragePolicy.Change,
-            tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool
+            tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool, page: PageResponse?
         ) {
             self.framing = framing
             self.keeps = keeps
@@ -30,6 +32,7 @@ package final class ResponseWriter {
             self.tellsLength = tellsLength
             self.isSwitching = isSwitching
             self.passesTrailers = passesTrailers
+            self.page = page
         }
     }
 
@@ -43,6 +46,7 @@ package final class ResponseWriter {
         Self.writeStatusLine(head, to: out)
         plan?.response.begin()
         let hasDate = writeLines(head, plan, mapping, location, parameters, to: out)
+        if parameters.page != nil { writeVary(plan, to: out) }
         if !hasDate, !parameters.isSwitching {
             // RFC 9110 section 6.6.1: a recipient with a clock supplies what is missing.
             out.append("Date: ")
@@ -84,16 +88,25 @@ package final class ResponseWriter {
             let name = bytes.span(line.name)
             if line.id == .date { hasDate = true }
             if line.id == .cacheControl, parameters.cacheChange == .noStore { continue }
+            if let page = parameters.page, page.drops(name, id: line.id) { continue }
             switch plan?.response.admit(name, id: line.id) ?? .keep {
             case .drop: continue
             case .keep: out.append(name)
             case .rename(let target): if let plan { out.append(plan.response.name(target)) }
             }
             out.append(": ")
-            writeValue(bytes.span(line.value), line.id, mapping, location, to: out)
+            if !(parameters.page?.append(bytes.span(line.value), of: name, id: line.id, to: out) ?? false) {
+                writeValue(bytes.span(line.value), line.id, mapping, location, to: out)
+            }
             out.append("\r\n")
         }
         return hasDate
+    }
+
+    /// Another destination gets the page as it is (RFC 9110 section 12.5.5).
+    private func writeVary(_ plan: ChainPlan?, to out: ByteBuffer) {
+        let name: InlineArray<4, UInt8> = [0x56, 0x61, 0x72, 0x79]
+        if case .keep = plan?.response.admit(name.span, id: .other) ?? .keep { out.append("Vary: Sec-Fetch-Dest\r\n") }
     }
 
     private func writeValue(

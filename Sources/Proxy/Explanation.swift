@@ -1,3 +1,4 @@
+internal import HTML
 package import HTTP
 package import Policy
 internal import Transport
@@ -14,6 +15,8 @@ package struct Explanation {
     package var redirects = ""
     package var cacheStorage = ""
     package var response = PlanDescription()
+    /// What is inserted if the answer is a page, and where; empty for nothing.
+    package var insertions: [String] = []
     /// The request is refused before any rule.
     package var rejection: Rejection?
     package var canonicalURL = ""
@@ -67,6 +70,7 @@ package struct Explanation {
         _ configuration: Configuration
     ) throws(Rejection) {
         cacheStorage = Self.text(plan.cacheStorage, plan.injectsAuthorization)
+        insertions = Self.insertions(plan, request, configuration)
         switch plan.action {
         case .proxy(let proxy):
             let upstream = configuration.upstreams[proxy.upstream]
@@ -101,8 +105,20 @@ package struct Explanation {
             framing: request.head.framing, upgrade: nil, expectsContinue: false, isFirstSend: true,
             paths: PathMapping(
                 stripPrefix: proxy.stripPrefix, addPrefix: proxy.addPrefix, basePath: server?.basePath ?? ""),
-            preservesHost: !sendsUpstreamHost, tellsClient: true)
+            preservesHost: !sendsUpstreamHost, tellsClient: true,
+            page: plan.page.flatMap { PageRequest(request, $0) })
         return try RequestWriter.describe(request, plan: plan, context: context, instance: instance.span, parameters)
+    }
+
+    private static func insertions(
+        _ plan: ChainPlan, _ request: CanonicalRequest, _ configuration: Configuration
+    ) -> [String] {
+        guard let page = plan.page else { return [] }
+        guard let asked = PageRequest(request, page) else { return ["nothing: the request asks for no document"] }
+        let parts = plan.rules.compactMap { configuration.rules[$0].html }.flatMap(\.insertions)
+        let policies = page.mode == .nonce ? "nonce: policies get a fresh one" : "leave: what policies forbid is not inserted"
+        let condition = asked.isCertain ? "if the answer is HTML" : "if the answer is HTML (no Sec-Fetch-Dest says what for)"
+        return parts.map { "\($0.point.name) \($0.display)" } + ["\(condition); csp \(policies)"]
     }
 
     private static func url(_ server: ServerDefinition) -> String {

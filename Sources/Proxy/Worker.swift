@@ -76,6 +76,8 @@ final class Worker {
     let empty = ByteBuffer(capacity: 16)
     let scratch = ByteBuffer(capacity: 4 * 1024)
     let buffers = BufferPool()
+    private(set) lazy var pageBuffers = PageBuffers()
+    private(set) lazy var codings = CodingPool()
     let pipes: PipePool
     private(set) lazy var fileBuffers = FileBuffers()
     /// Where streams have their next head written; empty between calls.

@@ -101,6 +101,7 @@ private struct ExplanationText {
             return
         }
         text += "\naction    \(explanation.action)\n"
+        for (index, line) in explanation.insertions.enumerated() { text += "\(index == 0 ? "html      " : "          ")\(line)\n" }
         if let request = explanation.request {
             text += "upstream  \(explanation.upstream)\nredirects \(explanation.redirects)\ncache     \(explanation.cacheStorage)\n"
             write(request)

@@ -131,15 +131,6 @@ let faultyKeys: [Example] = [
         ]),
     Example(
         #"""
-        serve: {dir: d}
-        html: {inject: []}
-        """#,
-        [
-            #"1:1: error: `serve` is not in this version (serving files comes later)"#,
-            #"2:1: error: `html` is not in this version (rewriting of HTML comes later)"#,
-        ]),
-    Example(
-        #"""
         upstream: demo
         limits: {h2_streams: 0}
         """#,

@@ -2,6 +2,7 @@ import signal
 
 import pytest
 
+from chromium import Browser
 from harness import BINARY, Origin, Proxy, echo
 from http2_origin import HTTP2Origin
 
@@ -61,3 +62,11 @@ def origin2():
     for one in started:
         one.stop()
     assert not [fault for one in started for fault in one.faults]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium, one for the tests of a file."""
+    one = Browser()
+    yield one
+    one.close()

@@ -100,7 +100,7 @@ rules:
     ("upstream: demo\n<<: {workers: 1}\n", "2:1", "merge"),
     ("upstream: demo\nworkers: yes please\n", "2:10", "auto"),
     ("upstream: demo\nupstream: demo\n", "2:1", "duplicate"),
-    ("upstream: demo\nhtml: {inject: []}\n", "2:1", "not in this version"),
+    ("upstream: demo\nhtml: {inject: [{at: top, html: x}]}\n", "2:22", "head_start"),
     ("upstream: demo\ncredentials: {x: {oauth2: {token_url: \"https://a\"}}}\n", "2:19", "not in this version"),
     ("upstream: demo\nrespond: {status: 200, body: \"${file:/etc/hostname}\"}\n", "2:", "secret"),
     ("upstream: demo\nresponse: {set: {X: \"${file:/etc/hostname}\"}}\n", "2:", "secret"),

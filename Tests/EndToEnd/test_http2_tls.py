@@ -4,9 +4,9 @@ import json, ssl, subprocess, threading
 import pytest
 
 from certificates import Certificates
+from chromium import Browser
 from harness import Client, Origin, echo, eventually, reply
 from http2 import *
-from test_browser import Browser
 
 LISTENER = """
 listeners:

@@ -23,7 +23,7 @@ import Testing
             request, plan: plan, context: context, instance: bytes("me"), forwarded: ForwardedCache(), hops: nil,
             RequestWriter.Parameters(
                 framing: framing, upgrade: range, expectsContinue: expectsContinue, isFirstSend: true, paths: paths,
-                preservesHost: preservesHost, tellsClient: tellsClient), to: out)
+                preservesHost: preservesHost, tellsClient: tellsClient, page: nil), to: out)
         let head = RequestHead()
         #expect(try HTTP1.parseRequest(out.span, limits: HeadLimits(), into: head) == out.count)
         return out.text
@@ -140,7 +140,7 @@ import Testing
             head, plan: nil, context: RuleFixture.context(request), mapping: nil, location: nil, dates: &dates, extraLines: nil,
             ResponseWriter.Parameters(
                 framing: framing, keeps: keeps, version: version, cacheChange: cache, tellsLength: tellsLength, isSwitching: false,
-                passesTrailers: false), to: out)
+                passesTrailers: false, page: nil), to: out)
         #expect(try HTTP1.parseResponse(out.span, requestMethod: method, limits: HeadLimits(), into: ResponseHead()) == out.count)
         return out.text
     }

@@ -100,6 +100,7 @@ extension ConfigurationDecoder {
         case "not_allowed": rule.definition.cacheStorage = .notAllowed
         default: rule.definition.cacheStorage = .auto
         }
+        rule.definition.html = fields["html"].flatMap(html)
         action(fields, upstreams, into: &rule)
         return rule
     }

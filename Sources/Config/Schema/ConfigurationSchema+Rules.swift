@@ -24,10 +24,30 @@ extension ConfigurationSchema {
         KeySchema(
             "cache_storage", .words("auto", "allowed", "not_allowed"), default: "auto",
             "Whether caches in front may store the response; auto: not if a credential made it."),
+        KeySchema("html", .object(.html), "What is inserted into HTML pages."),
         .later("authenticate", "client authentication"),
         .later("allow", "client authorization"),
-        .later("html", "rewriting of HTML"),
     ]
+
+    static let html = ObjectSchema(
+        "What is inserted into HTML pages.",
+        [
+            KeySchema("inject", .list(.object(.insertion)), required: true, "Texts and where they go, in their order."),
+            KeySchema(
+                "csp", .words("nonce", "leave"), default: "nonce",
+                "nonce: every Content-Security-Policy gets a fresh nonce; leave: what one forbids is not inserted."),
+        ])
+
+    static let insertion = ObjectSchema(
+        "A text and where it goes.", plural: "texts to insert",
+        [
+            KeySchema("at", .words("head_start", "head_end", "body_start", "body_end"), required: true, "Where."),
+            KeySchema("css", .text(.file), "A style sheet's file, put into the page; read with the configuration."),
+            KeySchema("js", .text(.file), "A script's file, put into the page."),
+            KeySchema("css_url", .text(.value), "A style sheet by its URL."),
+            KeySchema("js_url", .text(.value), "A script by its URL."),
+            KeySchema("html", .text(.value), "Markup."),
+        ])
 
     static let match = ObjectSchema(
         "Which requests; every key must hold, a list holds when one entry does.",

@@ -28,6 +28,8 @@ package enum ConfigurationSchema {
         case .serve: serve
         case .respond: respond
         case .redirect: redirect
+        case .html: html
+        case .insertion: insertion
         case .limits: limits
         case .timeouts: timeouts
         case .canonical: canonical

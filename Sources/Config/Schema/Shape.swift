@@ -223,7 +223,7 @@ struct ObjectSchema: Sendable {
 enum ObjectName: String, Sendable, CaseIterable {
     case configuration, listener, upstream, upstreamTimeouts, pool, credential, basicCredential, headerCredential
     case rule, match, fieldMatch, urlList, requestEdits, responseEdits, queryEdits, cookieEdits
-    case proxy, proxyTimeouts, redirects, block, serve, respond, redirect
+    case proxy, proxyTimeouts, redirects, block, serve, respond, redirect, html, insertion
     case listenerTLS, certificate, upstreamTLS
     case limits, timeouts, canonical, admin, log
 

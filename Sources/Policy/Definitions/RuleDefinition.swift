@@ -1,3 +1,5 @@
+package import HTML
+
 /// Where something stands in a configuration file, for messages: lines and columns count from 1.
 package struct SourceLocation: Sendable, Hashable {
     package var file: String
@@ -25,6 +27,7 @@ package struct RuleDefinition: Sendable {
     package var action: ActionDefinition?
     package var response = EditsDefinition()
     package var cacheStorage = CacheStorage.auto
+    package var html: HTMLDefinition?
 
     package init(name: String, location: SourceLocation) {
         self.name = name
@@ -37,6 +40,13 @@ package struct RuleDefinition: Sendable {
     package var mayFallThrough: Bool {
         if case .serve(let serve) = action { serve.fallsThrough } else { false }
     }
+}
+
+/// `html:`; what is inserted into pages.
+package struct HTMLDefinition: Sendable {
+    package var insertions: [InsertionDefinition] = []
+    package var mode = PolicyMode.nonce
+    package init() {}
 }
 
 /// RFC 9111 section 3.5 on behalf of the shared caches in front of us.

@@ -1,3 +1,4 @@
+package import HTML
 internal import HTTP
 
 /// What a chain of matched rules does to a request and its response, merged once and used for every request they take.
@@ -27,6 +28,8 @@ package final class ChainPlan {
     package let injectsAuthorization: Bool
     /// The last rule that says anything but `auto` has its way.
     package let cacheStorage: CacheStorage
+    /// What is inserted into pages, of all rules together; nil for nothing, and where the answer is an empty one.
+    package let page: PageInsertions?
 
     init(
         rules: [Int], actionRule: Int, definitions: [RuleDefinition], credentials: [CredentialDefinition],
@@ -60,6 +63,7 @@ package final class ChainPlan {
         cookies = CompiledCookieEdits(chain, actionRuleName: name, secrets: secrets)
         injectsAuthorization = !injected.isEmpty || cookies.setsCookies || request.writesAuthorization
         cacheStorage = chain.last { $0.cacheStorage != .auto }?.cacheStorage ?? .auto
+        page = block == nil ? ChainPlan.insertions(chain) : nil
         switch action {
         case .proxy(let proxy):
             path = proxy.path.map { PathPlan($0, ruleName: name, secrets: secrets) }
@@ -72,6 +76,12 @@ package final class ChainPlan {
             (path, respond) = (nil, nil)
         case .block, .serve, nil: (path, respond, redirect) = (nil, nil, nil)
         }
+    }
+
+    /// The rules' insertions in the rules' order; the last rule that has some decides what becomes of policies.
+    private static func insertions(_ chain: [RuleDefinition]) -> PageInsertions? {
+        let pages = chain.compactMap(\.html).filter { !$0.insertions.isEmpty }
+        return pages.last.map { PageInsertions(pages.flatMap(\.insertions), mode: $0.mode) }
     }
 
     /// The credentials of all rules of the chain, in order; the later of two for one field comes first in its right to be sent.

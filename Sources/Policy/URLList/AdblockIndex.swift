@@ -140,7 +140,8 @@ struct AdblockIndex {
             {
                 continue
             }
-            let ends = byte == AdblockFilter.caret || byte == UInt8(ascii: "/") || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "?")
+            let ends =
+                byte == AdblockFilter.caret || byte == UInt8(ascii: "/") || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "?")
             return ends ? index : 0
         }
         return 0

@@ -100,7 +100,13 @@ enum RequestParty {
         while index > 0 && dots < 3 {
             if host[index] == UInt8(ascii: ".") {
                 dots += 1
-                if dots == 1 { starts.last = index + 1 } else if dots == 2 { starts.second = index + 1 } else { starts.third = index + 1 }
+                if dots == 1 {
+                    starts.last = index + 1
+                } else if dots == 2 {
+                    starts.second = index + 1
+                } else {
+                    starts.third = index + 1
+                }
             }
             index -= 1
         }

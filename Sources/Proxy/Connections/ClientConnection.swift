@@ -22,7 +22,7 @@ final class ClientConnection: Connection {
 
     private(set) var facts: ClientFacts
     let listener: Int
-    private(set) var phase: Phase
+    var phase: Phase
     /// Of a TLS connection: see `ClientConnection+TLS.swift`.
     var promise = HostPromise.none
     /// Nil while idle, and while the rest of an answered request is being thrown away.
@@ -30,11 +30,11 @@ final class ClientConnection: Connection {
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private(set) var responseFraming = BodyFraming.none
+    var responseFraming = BodyFraming.none
     /// After this response the connection ends.
-    private var closesAfterResponse = false
+    var closesAfterResponse = false
     private var closesWhenDrained = false
-    private var halfClosedByUpstream = false
+    var halfClosedByUpstream = false
     private var isProbed = false
     private var isPaused = false
     /// No request has come yet: what comes may still be another protocol.
@@ -395,7 +395,7 @@ final class ClientConnection: Connection {
     }
 
     /// Sends what is left, then ends the connection so that the client gets all of it.
-    private func closeGracefully() {
+    func closeGracefully() {
         worker.flushClientOutput()
         guard isOpen else { return }
         if hasUnsentOutput {
@@ -411,32 +411,6 @@ final class ClientConnection: Connection {
         loop.setDeadline(self, after: Self.lingerTime)
         dropInput()
         loop.runSoon(self)
-    }
-
-    // MARK: Tunnel
-
-    func becomeTunnel() {
-        phase = .tunnel
-        responseFraming = .untilClose
-        loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        if input != nil || isReadable { loop.runSoon(self) }
-    }
-
-    private func tunnelEndedByUpstream() {
-        worker.flushClientOutput()
-        guard isOpen else { return }
-        if peerFinished && !hasUnsentOutput { return close() }
-        closesAfterResponse = true
-        phase = .answering
-        isReadable = true
-        closeGracefully()
-    }
-
-    /// The upstream sends no more through the tunnel; the client still may.
-    func upstreamFinishedTunnel() {
-        worker.flushClientOutput()
-        halfClosedByUpstream = true
-        if isOpen && !hasUnsentOutput { finishSending() }
     }
 
     // MARK: Connection's moments

@@ -6,9 +6,12 @@ internal import Transport
 
 extension Exchange: LoaderDelegate {
     /// The client has taken all that it was sent; what more came would have to be kept.
-    var wantsData: Bool { client.map { !$0.hasUnsentOutput } ?? false }
+    var wantsData: Bool { clientTakesData && page?.wantsInput ?? true }
 
-    func clientDrained() { loader.resume() }
+    func clientDrained() {
+        page?.resume()
+        loader.resume()
+    }
 
     func loader(didReceiveInformational head: ResponseHead) {
         guard let client, self.head.version != .http10 else { return }
@@ -30,12 +33,15 @@ extension Exchange: LoaderDelegate {
         }
         // What the client sent behind a request to switch protocols may not have been meant as HTTP.
         if asksForUpgrade { client.distrust() }
-        let framing = framing(of: head)
+        let coding = plan?.page == nil ? nil : pageCoding(head)
+        let edited = coding == nil ? nil : pageResponse(head)
+        let framing = framing(of: head, isEdited: edited?.kind == .page)
         let keeps = client.decideToKeep() && !framing.endsWithConnection
         let out = client.output()
         let mark = out.count
-        do {
-            try writeResponseHead(head, framing: framing, keeps: keeps, to: out)
+        do throws(Rejection) {
+            if let edited, let coding, !beginPage(edited, head, coding: coding) { throw .overloaded }
+            try writeResponseHead(head, framing: framing, keeps: keeps, edited, to: out)
         } catch {
             out.truncate(to: mark)
             redirects.failure = error
@@ -48,10 +54,11 @@ extension Exchange: LoaderDelegate {
     }
 
     /// RFC 9112 6: content whose length is not known is chunked, or for HTTP/1.0 clients ends with the connection.
-    private func framing(of head: ResponseHead) -> BodyFraming {
+    private func framing(of head: ResponseHead, isEdited: Bool) -> BodyFraming {
         switch head.framing {
-        case .none, .length: head.framing
-        case .chunked, .untilClose: self.head.version != .http10 ? .chunked : .untilClose
+        case .none: .none
+        case .length where !isEdited || head.framing.isEmpty: head.framing
+        case .length, .chunked, .untilClose: self.head.version != .http10 ? .chunked : .untilClose
         }
     }
 
@@ -63,7 +70,7 @@ extension Exchange: LoaderDelegate {
         let out = client.output()
         let mark = out.count
         do {
-            try writeResponseHead(head, framing: .none, keeps: true, to: out)
+            try writeResponseHead(head, framing: .none, keeps: true, nil, to: out)
         } catch {
             out.truncate(to: mark)
             return .cancel
@@ -77,19 +84,20 @@ extension Exchange: LoaderDelegate {
 
     func loader(didReceiveData data: Span<UInt8>) {
         guard let client else { return }
+        if let page { return page.receive(data) }
         record.bytesOut &+= UInt64(data.count)
         client.sendContent(data)
     }
 
     /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
     var spliceClient: ClientConnection? {
-        guard case .http1(let client)? = client, client.takesKernelContent() else { return nil }
+        guard page == nil, case .http1(let client)? = client, client.takesKernelContent() else { return nil }
         return client
     }
 
     /// The client's connection, where the kernel may send a file into it; nil where content has to pass through this process.
     var fileClient: ClientConnection? {
-        guard case .http1(let client)? = client, client.takesKernelContent(more: true) else { return nil }
+        guard page == nil, case .http1(let client)? = client, client.takesKernelContent(more: true) else { return nil }
         return client
     }
 
@@ -98,6 +106,7 @@ extension Exchange: LoaderDelegate {
 
     func loaderDidFinish(trailers: TrailerSection?) {
         guard client != nil else { return }
+        if let page { return page.finishInput() }
         guard let trailers, takesTrailers, !trailers.lines.isEmpty else { return complete(trailers: nil) }
         let lines = worker.buffers.lease()
         writeResponseTrailers(trailers, to: lines)

@@ -18,7 +18,8 @@ extension Exchange {
             framing: sentFraming, upgrade: upgradeToken,
             expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
             paths: isFirst ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
-            preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway)
+            preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway,
+            page: plan.page == nil ? nil : pageRequest)
         try RequestWriter.write(
             current, plan: plan, context: context, instance: instance.span, forwarded: forwarded,
             hops: isFirst ? nil : redirects.chain.cookies, parameters, to: out)
@@ -75,7 +76,9 @@ extension Exchange {
 
     // MARK: The response's head
 
-    func writeResponseHead(_ head: ResponseHead, framing: BodyFraming, keeps: Bool, to out: ByteBuffer) throws(Rejection) {
+    func writeResponseHead(
+        _ head: ResponseHead, framing: BodyFraming, keeps: Bool, _ page: PageResponse?, to out: ByteBuffer
+    ) throws(Rejection) {
         let plan = plan
         let isProxied = plan?.proxy != nil || redirects.hops > 0
         var mapping: OriginMapping?
@@ -87,11 +90,14 @@ extension Exchange {
             mapping = redirects.mapping
         }
         let injected = isProxied && (plan?.injectsAuthorization ?? false)
-        let change = CacheStoragePolicy.change(plan?.cacheStorage ?? .auto, isAuthorised: injected, response: head)
+        var change = CacheStoragePolicy.change(plan?.cacheStorage ?? .auto, isAuthorised: injected, response: head)
+        if let page, page.isPersonal, change == .none {
+            change = CacheStoragePolicy.changeForPersonal(plan?.cacheStorage ?? .auto, response: head)
+        }
         let parameters = ResponseWriter.Parameters(
             framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
             tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: takesTrailers)
+            passesTrailers: takesTrailers && page == nil, page: page)
         let lines = redirects.pendingCookies
         try responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,

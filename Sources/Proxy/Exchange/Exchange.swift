@@ -60,6 +60,8 @@ final class Exchange {
     private var isOver = false
     private var waitRejection = Rejection.upstreamTimeout
     private(set) var isWaiting = false
+    /// Edits the page on its way to the client; nil for every response that is passed as it is.
+    var page: PageDelivery?
     var redirects = RedirectState()
     var record = AccessRecord()
 
@@ -340,6 +342,10 @@ final class Exchange {
         if let replay = replayContent {
             replayContent = nil
             worker.buffers.giveBack(replay)
+        }
+        if let page {
+            self.page = nil
+            page.end()
         }
         client = nil
         plan = nil

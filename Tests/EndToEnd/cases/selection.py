@@ -4,7 +4,7 @@ import re
 import yaml
 
 # Keys of the configuration contract that belong to later versions, wherever they stand.
-LATER_KEYS = {"html": "HTML injection", "authenticators": "client authentication",
+LATER_KEYS = {"authenticators": "client authentication",
               "authenticate": "client authentication", "oauth2": "OAuth 2 credentials", "aws_sigv4": "AWS signing"}
 
 

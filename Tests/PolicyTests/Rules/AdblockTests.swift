@@ -63,7 +63,8 @@ struct AdblockTests {
         #expect(list.line(listing: Self.request("http://a.test/t/x.js")) == 1)
         #expect(list.line(listing: Self.request("http://a.test/t/x.png")) == -1)
         #expect(list.line(listing: Self.request("http://a.test/t/x", [("Accept", "*/*")])) == -1)
-        #expect(Self.list("/t/*$image").line(listing: Self.request("http://a.test/t/x", [("Accept", "image/avif,image/webp")])) == 1)
+        #expect(
+            Self.list("/t/*$image").line(listing: Self.request("http://a.test/t/x", [("Accept", "image/avif,image/webp")])) == 1)
     }
 
     @Test(arguments: [
