@@ -130,14 +130,14 @@ let faultyKeys: [Example] = [
             tls: {certificates: []}
             protocols: [h2, http/1.1]
             proxy_protocol: true
-            h2c: true
+            h2c: maybe
         upstream: demo
         """#,
         [
             #"2:5: error: listeners[0]: `proxy_protocol` is taken from `trusted_proxies` only, and there are none (add `trusted_proxies` with the addresses of the proxies in front)"#,
             #"3:25: error: listeners[0].tls.certificates: `certificates` is empty"#,
             #"4:17: error: listeners[0].protocols[0]: `h2` is not in this version (HTTP/2 comes later)"#,
-            #"6:5: error: listeners[0].h2c: `h2c` is not in this version (HTTP/2 comes later)"#,
+            #"6:10: error: listeners[0].h2c: expected `true` or `false`, found `maybe`"#,
         ]),
     Example(
         #"""
@@ -154,10 +154,10 @@ let faultyKeys: [Example] = [
     Example(
         #"""
         upstream: demo
-        limits: {h2_streams: 64}
+        limits: {h2_streams: 0}
         """#,
         [
-            #"2:10: error: limits.h2_streams: `h2_streams` is not in this version (HTTP/2 comes later)"#
+            #"2:22: error: limits.h2_streams: expected a whole number from 1 to 10000, found `0`"#
         ]),
     Example(
         #"""

@@ -2,6 +2,7 @@ import signal
 
 import pytest
 
+from chromium import Browser
 from harness import BINARY, Origin, Proxy, echo
 
 # What a run may end with, beside the status of a child of `run -- CMD`; another signal is a crash.
@@ -44,3 +45,11 @@ def origin():
     yield start
     for one in started:
         one.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium, one for the tests of a file."""
+    one = Browser()
+    yield one
+    one.close()

@@ -22,7 +22,7 @@ final class ClientConnection: Connection {
 
     private(set) var facts: ClientFacts
     let listener: Int
-    private(set) var phase: Phase
+    var phase: Phase
     /// Of a TLS connection: see `ClientConnection+TLS.swift`.
     var promise = HostPromise.none
     /// Nil while idle, and while the rest of an answered request is being thrown away.
@@ -30,16 +30,16 @@ final class ClientConnection: Connection {
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
     /// How the response under way is delimited; set with its head.
-    private(set) var responseFraming = BodyFraming.none
+    var responseFraming = BodyFraming.none
     /// After this response the connection ends.
-    private var closesAfterResponse = false
+    var closesAfterResponse = false
     private var closesWhenDrained = false
-    private var halfClosedByUpstream = false
+    var halfClosedByUpstream = false
     private var isProbed = false
     private var isPaused = false
     /// No request has come yet: what comes may still be another protocol.
-    private var isFresh = true
-    private let takesHTTP2: Bool
+    var isFresh = true
+    let takesHTTP2: Bool
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
@@ -210,23 +210,6 @@ final class ClientConnection: Connection {
         }
         exchange.begin(for: .http1(self), facts, listener: listener)
         return position + consumed
-    }
-
-    /// RFC 9113 section 3.3: a client that knows sends the preface of HTTP/2 at once. It reads like a head of a version that is
-    /// not ours, so that only such a head costs the look.
-    private func becomesHTTP2(_ buffer: ByteBuffer, from position: Int) -> Bool {
-        guard takesHTTP2, isFresh, HTTP2Preface.begins(buffer.span(ByteRange(position, buffer.count - position))) else {
-            return false
-        }
-        isFresh = false
-        let successor = HTTP2ClientConnection(worker: worker, facts: facts, listener: listener)
-        // What has been received may be kept in a buffer that goes with this connection.
-        let received = ByteBuffer(capacity: buffer.count - position)
-        received.append(buffer.span(ByteRange(position, buffer.count - position)))
-        handOver(to: successor)
-        successor.begin(received.span)
-        if successor.isOpen { worker.loop.runSoon(successor) }
-        return true
     }
 
     /// A head that can not be read: there is no telling where the next one begins.
@@ -412,7 +395,7 @@ final class ClientConnection: Connection {
     }
 
     /// Sends what is left, then ends the connection so that the client gets all of it.
-    private func closeGracefully() {
+    func closeGracefully() {
         worker.flushClientOutput()
         guard isOpen else { return }
         if hasUnsentOutput {
@@ -428,32 +411,6 @@ final class ClientConnection: Connection {
         loop.setDeadline(self, after: Self.lingerTime)
         dropInput()
         loop.runSoon(self)
-    }
-
-    // MARK: Tunnel
-
-    func becomeTunnel() {
-        phase = .tunnel
-        responseFraming = .untilClose
-        loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        if input != nil || isReadable { loop.runSoon(self) }
-    }
-
-    private func tunnelEndedByUpstream() {
-        worker.flushClientOutput()
-        guard isOpen else { return }
-        if peerFinished && !hasUnsentOutput { return close() }
-        closesAfterResponse = true
-        phase = .answering
-        isReadable = true
-        closeGracefully()
-    }
-
-    /// The upstream sends no more through the tunnel; the client still may.
-    func upstreamFinishedTunnel() {
-        worker.flushClientOutput()
-        halfClosedByUpstream = true
-        if isOpen && !hasUnsentOutput { finishSending() }
     }
 
     // MARK: Connection's moments
