@@ -70,6 +70,11 @@ module HTTP
 
 fuzz head HTTP
 fuzz chunked HTTP
+if [[ $wanted == "  " || $wanted == *" proxyheader "* || $wanted == *" yaml "* ]]; then
+    module Transport
+    libraries=(-lssl -lcrypto)
+    fuzz proxyheader Transport
+fi
 
 if [[ $wanted == "  " || $wanted == *" target "* || $wanted == *" yaml "* ]]; then
     clang++ -std=c++17 -O1 -fPIC -I "$root/Sources/CRE2/include" -c "$root/Sources/CRE2/cre2.cpp" -o "$build/CRE2.o"
@@ -78,7 +83,6 @@ if [[ $wanted == "  " || $wanted == *" target "* || $wanted == *" yaml "* ]]; th
     fuzz target HTTP Policy CRE2
 fi
 if [[ $wanted == "  " || $wanted == *" yaml "* ]]; then
-    module Transport
     libraries+=(-lssl -lcrypto)
     module Proxy
     module Config
