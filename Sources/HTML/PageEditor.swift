@@ -57,7 +57,10 @@ package final class PageEditor {
 
     /// Passes on what it can of the page's next bytes, with what is to be inserted among them.
     package func append(_ input: Span<UInt8>, to out: ByteBuffer) {
-        if isPassing { return out.append(input) }
+        if isPassing {
+            passFirst(to: out)
+            return out.append(input)
+        }
         if !hasBegun {
             first.append(input)
             guard begin(to: out) else { return }
@@ -82,14 +85,21 @@ package final class PageEditor {
             edit(first.span, to: out)
             first.clear()
         }
-        if isPassing { return }
+        if isPassing { return passFirst(to: out) }
         // A less-than sign at the very end is text.
         if tokenizer.state == .tagOpen { insert(structure.text(), to: out) }
         if structure.hasContent && tokenizer.isInMarkup {
             insert(structure.hasFrames ? remaining.subtracting([.bodyStart, .bodyEnd]) : remaining, to: out)
         }
         passHeld(to: out)
+        passFirst(to: out)
+    }
+
+    /// Half of a unit that its other half has not come for.
+    private func passFirst(to out: ByteBuffer) {
+        if first.isEmpty { return }
         out.append(first.span)
+        first.clear()
     }
 
     /// Looks at the first bytes; false: there are too few of them.
@@ -275,15 +285,15 @@ package final class PageEditor {
         let (text, ends) = TagAttributes.decoded(tag, content)
         let policy = SecurityPolicy(text)
         let demands = insertions.insertions.filter { remaining.contains(PageStructure.Points($0.point)) }.flatMap(\.demands)
-        let places = nonce.isEmpty ? [] : policy.noncePlaces(for: demands)
+        let edits = nonce.isEmpty ? [] : policy.nonceEdits(for: demands)
         policies.append((policy, !nonce.isEmpty))
         carriesNonce = !nonce.isEmpty
         var written = 0
-        for place in places where place > 0 {
-            let end = ends[place - 1] * charset.width
-            out.append(held.span(ByteRange(written, end - written)))
-            charset.append(MetaElement.source(nonce, in: content.quote), to: out)
-            written = end
+        for edit in edits where edit.range.lowerBound > 0 {
+            let start = ends[edit.range.lowerBound - 1] * charset.width
+            out.append(held.span(ByteRange(written, start - written)))
+            charset.append(MetaElement.source(edit.words, nonce, in: content.quote), to: out)
+            written = ends[edit.range.upperBound - 1] * charset.width
         }
         out.append(held.span(ByteRange(written, held.count - written)))
         held.clear()
@@ -313,9 +323,10 @@ enum MetaElement {
         return Octet.equals(text.span, name)
     }
 
-    /// ` 'nonce-...'` as it stands in an attribute.
-    static func source(_ nonce: [UInt8], in quote: UInt8?) -> [UInt8] {
+    /// The words of an edit and `'nonce-...'`, as they stand in an attribute.
+    static func source(_ words: String, _ nonce: [UInt8], in quote: UInt8?) -> [UInt8] {
         let mark = Array((quote == Octet.quote ? "'" : "&#39;").utf8)
-        return Array((quote == nil ? "&#32;" : " ").utf8) + mark + Array("nonce-".utf8) + nonce + mark
+        let written = words.utf8.flatMap { $0 == 0x20 && quote == nil ? Array("&#32;".utf8) : [$0] }
+        return written + mark + Array("nonce-".utf8) + nonce + mark
     }
 }

@@ -30,6 +30,7 @@ package enum PolicyDemand: Sendable, Equatable {
 package struct SecurityPolicy {
     /// The list that decides about a kind of element; nil where the policy has none, which allows everything.
     struct SourceList {
+        var name: String
         /// Behind its last source; where another one can be put.
         var end: Int
         var sources: [String]
@@ -63,8 +64,13 @@ package struct SecurityPolicy {
     private(set) var style: SourceList?
     /// The sandbox directive without allow-scripts.
     private(set) var forbidsScripts = false
+    /// Behind the policy's last word, and whether that is a semicolon.
+    private let end: Int
+    private let endsWithSemicolon: Bool
 
     package init(_ text: [UInt8]) {
+        end = (text.lastIndex { !Octet.isSpace($0) } ?? -1) + 1
+        endsWithSemicolon = end > 0 && text[end - 1] == UInt8(ascii: ";")
         var lists: [String: SourceList] = [:]
         for range in Self.directives(text) {
             let words = text[range].split(whereSeparator: Octet.isSpace)
@@ -72,7 +78,7 @@ package struct SecurityPolicy {
             let name = Self.lowered(first)
             // The first of its name counts.
             if lists[name] != nil { continue }
-            lists[name] = SourceList(end: words[words.count - 1].endIndex, sources: words.dropFirst().map(Self.lowered))
+            lists[name] = SourceList(name: name, end: words[words.count - 1].endIndex, sources: words.dropFirst().map(Self.lowered))
         }
         script = lists["script-src-elem"] ?? lists["script-src"] ?? lists["default-src"]
         style = lists["style-src-elem"] ?? lists["style-src"] ?? lists["default-src"]
@@ -94,15 +100,39 @@ package struct SecurityPolicy {
         String(decoding: word.map(Octet.lowered), as: UTF8.self)
     }
 
-    /// Where ` 'nonce-...'` has to be put for what is demanded, from front to back. A list whose 'unsafe-inline' is in force gets
-    /// none: a nonce would put it out of force, and with it what the page's own scripts live by.
-    package func noncePlaces(for demands: [PolicyDemand]) -> [Int] {
-        var places: Set<Int> = []
-        if let script, demands.contains(where: \.isScript), !script.allowsAllInline(isScript: true) { places.insert(script.end) }
-        if let style, demands.contains(where: { !$0.isScript }), !style.allowsAllInline(isScript: false) {
-            places.insert(style.end)
+    /// A change of a policy's text: in place of a range stand the words before the nonce's source, and that source.
+    package struct Edit: Equatable {
+        package var range: Range<Int>
+        package var words: String
+    }
+
+    /// What gives the nonce to what is demanded, from front to back.
+    ///
+    /// - A list whose 'unsafe-inline' is in force gets none: a nonce would put it out of force, and with it what the page's own
+    ///   scripts live by.
+    /// - `'none'` stays for everything else: elements get a directive of their own beside it (CSP section 6.1.12).
+    package func nonceEdits(for demands: [PolicyDemand]) -> [Edit] {
+        var edits: [Edit] = []
+        var directives: [String] = []
+        for (list, isScript, name) in [(script, true, "script-src-elem"), (style, false, "style-src-elem")] {
+            guard let list, demands.contains(where: { $0.isScript == isScript }), !list.allowsAllInline(isScript: isScript) else {
+                continue
+            }
+            if list.sources != ["'none'"] {
+                let edit = Edit(range: list.end..<list.end, words: " ")
+                if !edits.contains(edit) { edits.append(edit) }
+            } else if list.name == name {
+                edits.append(Edit(range: list.end - 6..<list.end, words: ""))
+            } else {
+                directives.append(name)
+            }
         }
-        return places.sorted()
+        edits.sort { $0.range.lowerBound < $1.range.lowerBound }
+        for (index, name) in directives.enumerated() {
+            let separator = index == 0 && endsWithSemicolon ? " " : "; "
+            edits.append(Edit(range: end..<end, words: "\(separator)\(name) "))
+        }
+        return edits
     }
 
     /// `hasNonce`: the policy was given one, and what is inserted carries it.

@@ -61,6 +61,14 @@ package struct UpstreamDefinition: Sendable {
     /// `upstream: demo`: answered by the built-in demo origin, no servers.
     package var isDemo = false
     package var tls = UpstreamTLS()
+    /// What is spoken to the servers.
+    package enum Choice: Sendable {
+        case auto  // with TLS what the handshake settles, else HTTP/1.1
+        case http1
+        case h2
+        case h2c  // HTTP/2 without TLS
+    }
+    package var applicationProtocol = Choice.auto
     /// Each connection tells the server whose it is; nil: none does.
     package var proxyProtocol: ProxyHeader.Version?
     package init(name: String, servers: [ServerDefinition]) {

@@ -82,11 +82,14 @@ final class Worker {
     private(set) lazy var fileBuffers = FileBuffers()
     /// Where streams have their next head written; empty between calls.
     let streamHead = ByteBuffer(capacity: 1024)
+    /// Where the head of a request to an upstream of HTTP/2 is written.
+    private(set) lazy var requestText = ByteBuffer(capacity: 4 * 1024)
     private(set) lazy var http2 = HTTP2Templates()
     private var unflushed: [HTTP2Connection] = []
     private var flushing: [HTTP2Connection] = []
     private var spareFieldBlocks: [FieldBlock] = []
     private var spareClientStreams: [HTTP2ClientStream] = []
+    private var spareUpstreamStreams: [HTTP2UpstreamStream] = []
     private static let mostSpareStreams = 1024
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
@@ -123,9 +126,9 @@ final class Worker {
         timeouts = Timeouts()
         loop.turnEnded = { [unowned(unsafe) self] in
             // Whatever an event led to is sent by now, or here.
+            flushHTTP2()
             flushUpstreamOutput()
             flushClientOutput()
-            flushHTTP2()
         }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
@@ -327,6 +330,21 @@ final class Worker {
         let stream = HTTP2ClientStream(worker: self)
         try? loop.add(stream)
         return stream
+    }
+
+    func takeUpstreamStream() -> HTTP2UpstreamStream {
+        if let stream = spareUpstreamStreams.popLast() { return stream }
+        let stream = HTTP2UpstreamStream(worker: self)
+        try? loop.add(stream)
+        return stream
+    }
+
+    func giveBack(_ stream: HTTP2UpstreamStream) {
+        if spareUpstreamStreams.count < Self.mostSpareStreams {
+            spareUpstreamStreams.append(stream)
+        } else {
+            loop.remove(stream)
+        }
     }
 
     func giveBack(_ stream: HTTP2ClientStream) {

@@ -55,13 +55,27 @@ package final class ServedFolder {
     /// Opens the file of that path: relative, with `/` between components, without NUL. `now` is a monotonic time in
     /// milliseconds.
     package func open(_ relative: Span<UInt8>, now: Int64) -> FileOpening {
+        guard begin(relative, now) else { return .missing(ENOENT) }
+        return FileCalls.examine(walksComponents ? walk() : openBeneath())
+    }
+
+    /// What the path leads to at present, wherever that is: to be compared with what ``open(_:now:)`` gave for it.
+    package func identity(_ relative: Span<UInt8>, now: Int64) -> FileIdentity? {
+        guard begin(relative, now) else { return nil }
+        return unsafe name.withUnsafeBytes { bytes in
+            guard let path = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return nil }
+            return unsafe FileSystemCalls.identity(in: root, path)
+        }
+    }
+
+    /// Readies `name` for a system call; false when there is no folder.
+    private func begin(_ relative: Span<UInt8>, _ now: Int64) -> Bool {
         if now - checkedAt >= Self.checkInterval { checkRoot(now) }
-        guard root >= 0 else { return .missing(ENOENT) }
         name.removeAll(keepingCapacity: true)
         if relative.isEmpty { name.append(UInt8(ascii: ".")) }
         unsafe relative.withUnsafeBufferPointer { unsafe name.append(contentsOf: $0) }
         name.append(0)
-        return FileCalls.examine(walksComponents ? walk() : openBeneath())
+        return root >= 0
     }
 
     private func openBeneath() -> Int32 {
@@ -82,7 +96,7 @@ package final class ServedFolder {
             let isLast = name[index] == 0
             name[index] = 0
             let next =
-                start == index
+                isNowhere(start..<index)
                 ? -ENOENT
                 : unsafe name.withUnsafeBytes { bytes in
                     unsafe FileCalls.openComponent(
@@ -94,6 +108,12 @@ package final class ServedFolder {
             start = index + 1
         }
         return -ENOENT
+    }
+
+    /// An empty name, or one that leads up: there is no kernel here that would stop it.
+    private func isNowhere(_ part: Range<Int>) -> Bool {
+        if part.count > 2 { return false }
+        return !part.contains { name[$0] != UInt8(ascii: ".") } && (part.count != 1 || name.count != 2)
     }
 
     private func checkRoot(_ now: Int64) {
@@ -108,10 +128,12 @@ package final class ServedFolder {
 
     // MARK: Any letter case
 
-    /// The name in `folder`, a relative path, that is `name` but for the case of ASCII letters; nil when there is none. A folder
+    /// The name in `folder`, a relative path with or without a slash at its end, that is `name` but for the case of ASCII letters; nil when there is none. A folder
     /// is listed when it is first asked for, and again when it has changed.
     package func name(like name: Span<UInt8>, in folder: Span<UInt8>, now: Int64) -> [UInt8]? {
-        guard case .opened(let descriptor, let identity) = open(folder, now: now) else { return nil }
+        let endsInSlash = !folder.isEmpty && folder[folder.count - 1] == UInt8(ascii: "/")
+        let path = folder.extracting(0..<folder.count - (endsInSlash ? 1 : 0))
+        guard case .opened(let descriptor, let identity) = open(path, now: now) else { return nil }
         guard identity.isFolder else {
             SystemCalls.close(descriptor)
             return nil

@@ -35,6 +35,9 @@ package struct FileIdentity: Sendable, Equatable {
     package let isRegular: Bool
     package let isFolder: Bool
 
+    /// Of content or metadata, whichever was later.
+    package var lastTouchedNanoseconds: Int64 { max(modifiedNanoseconds, changedNanoseconds) }
+
     init(_ status: stat) {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
@@ -134,6 +137,12 @@ package enum FileSystemCalls {
     static func identity(ofPath path: String) -> FileIdentity? {
         var status = stat()
         return repeating { Int(stat(path, &status)) }.value < 0 ? nil : FileIdentity(status)
+    }
+
+    /// The same for a path below a folder; links are followed.
+    static func identity(in folder: Int32, _ path: UnsafePointer<CChar>) -> FileIdentity? {
+        var status = stat()
+        return repeating { Int(unsafe fstatat(folder, path, &status, 0)) }.value < 0 ? nil : FileIdentity(status)
     }
 
     static func identity(of descriptor: Int32) -> FileIdentity? {

@@ -110,12 +110,14 @@ import Testing
 
     @Test func listenersMayBeSeveral() throws {
         let configuration = try load(
-            "upstream: demo\nlisteners: [':80', {address: 'unix:/a', mode: '0660'}, {address: ':81', h2c: false, protocols: [http/1.1]}]"
+            "upstream: demo\nlisteners: [':80', {address: 'unix:/a', mode: '0660'}, {address: ':81', h2c: true, protocols: [http/1.1]}]"
         ).configuration
         #expect(
             configuration.listeners.map(\.address) == [
                 .tcp(host: "", port: 80), .unix(path: "/a", mode: 0o660), .tcp(host: "", port: 81),
             ])
+        #expect(configuration.listeners.map(\.takesHTTP2) == [false, false, true])
+        #expect(try load("upstream: demo\nlimits: {h2_streams: 7}").configuration.limits.streams == 7)
     }
 
     static let urls: [(String, ServerDefinition)] = [

@@ -2,7 +2,9 @@ import signal
 
 import pytest
 
+from chromium import Browser
 from harness import BINARY, Origin, Proxy, echo
+from http2_origin import HTTP2Origin
 
 # What a run may end with, beside the status of a child of `run -- CMD`; another signal is a crash.
 ORDERLY = {0, 1, 2, 3, -signal.SIGKILL, None}
@@ -44,3 +46,27 @@ def origin():
     yield start
     for one in started:
         one.stop()
+
+
+@pytest.fixture
+def origin2():
+    """Starts origins that speak HTTP/2: origin2(handler, ...); none may have seen what the protocol forbids."""
+    started = []
+
+    def start(handler, **options):
+        one = HTTP2Origin(handler, **options)
+        started.append(one)
+        return one
+
+    yield start
+    for one in started:
+        one.stop()
+    assert not [fault for one in started for fault in one.faults]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium, one for the tests of a file."""
+    one = Browser()
+    yield one
+    one.close()

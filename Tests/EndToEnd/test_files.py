@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import MIB, Client, Gone, eventually, reply
+from certificates import Certificates
+from harness import MIB, Gone, eventually, reply
 
 CONFIG = "listen: 127.0.0.1:@LISTEN@\nserve: {dir: @FILES@%s}\n"
 
@@ -502,6 +503,47 @@ def test_fonts_scripts_and_styles_may_be_read_by_other_origins(proxy, files):
     assert allowed(serving(proxy, files)) == {"f.woff2", "m.js", "s.css"}
     assert allowed(serving(proxy, files, "cors: all")) == {"f.woff2", "m.js", "s.css", "d.json", "i.png"}
     assert allowed(serving(proxy, files, "cors: none")) == set()
+
+
+# --- Where the kernel can not send the file -----------------------------------
+
+SECURE = """
+listeners:
+  - address: 127.0.0.1:@LISTEN@
+    tls:
+      certificates: [{cert: @CERTS@/server.pem, key: @CERTS@/server.key}]
+serve: {dir: @FILES@}
+"""
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_files_go_through_tls_and_http2(proxy, files, tmp_path, version):
+    certificates = Certificates(tmp_path)
+    content = os.urandom(3 * MIB + 7)
+    (files / "big.bin").write_bytes(content)
+    (files / "big.css").write_text(TEXT)
+    one = proxy(SECURE, CERTS=tmp_path, FILES=files)
+
+    def fetch(path, *more):
+        out = tmp_path / "out"
+        done = subprocess.run(["curl", "-sS", version, "--cacert", certificates / "ca.pem", "-o", out, "-w", "%{http_code}", *more,
+                               "https://localhost:%d%s" % (one.port, path)], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, out.read_bytes()
+
+    assert fetch("/big.bin") == ("200", content) and fetch("/a.txt") == ("200", b"alpha")
+    assert fetch("/big.bin", "-r", "1000000-1999999") == ("206", content[1000000:2000000])
+    status, parts = fetch("/big.bin", "-r", "0-99999,200000-299999")
+    assert status == "206" and content[:100000] in parts and content[200000:300000] in parts
+    assert fetch("/big.css", "--compressed") == ("200", TEXT.encode())
+    assert fetch("/missing")[0] == "404" and fetch("/a.txt", "-X", "DELETE")[0] == "405"
+
+
+def test_many_streams_of_one_connection_get_their_files(proxy, files):
+    (files / "big.bin").write_bytes(bytes(MIB))
+    one = proxy("listeners: [{address: '127.0.0.1:@LISTEN@', h2c: true}]\nserve: {dir: @FILES@}\n", FILES=files)
+    done = subprocess.run(["h2load", "-n", "200", "-c", "2", "-m", "20", "http://127.0.0.1:%d/big.bin" % one.port], capture_output=True, text=True, timeout=60)
+    assert "200 succeeded, 0 failed" in done.stdout and "%d" % (200 * MIB) in done.stdout, done.stdout
 
 
 # --- explain ------------------------------------------------------------------

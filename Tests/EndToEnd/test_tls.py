@@ -252,6 +252,7 @@ def test_new_certificates_are_shown_within_a_second_without_a_failed_request(pro
     for thread in threads:
         thread.start()
     shown = lambda: subject(openssl(one, "-servername", "a.test").stdout)
+    eventually(lambda: served[0] > 20)
     try:
         for name in ("renewed", "server", "renewed"):
             for part in ("pem", "key"):  # one after the other: what does not fit together is never shown

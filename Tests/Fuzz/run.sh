@@ -25,7 +25,9 @@ flags=(-O -swift-version 6 -parse-as-library -package-name authproxy -sanitize=f
     -enable-experimental-feature Lifetimes -enable-upcoming-feature ExistentialAny
     -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature MemberImportVisibility
     -Xcc "-fmodule-map-file=$root/Sources/CLinux/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CYAML/module.modulemap"
-    -Xcc "-fmodule-map-file=$root/Sources/COpenSSL/module.modulemap"
+    -Xcc "-fmodule-map-file=$root/Sources/COpenSSL/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CNGHTTP2/module.modulemap"
+    -Xcc "-fmodule-map-file=$root/Sources/CZlib/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CBrotli/module.modulemap"
+    -Xcc "-fmodule-map-file=$root/Sources/CZstd/module.modulemap"
     -Xcc "-fmodule-map-file=$root/Sources/CRE2/include/module.modulemap")
 
 libraries=()
@@ -76,15 +78,19 @@ if [[ $wanted == "  " || $wanted == *" proxyheader "* || $wanted == *" yaml "* ]
     fuzz proxyheader Transport
 fi
 
+module HTML
+fuzz page HTTP HTML
+
 if [[ $wanted == "  " || $wanted == *" target "* || $wanted == *" yaml "* ]]; then
     clang++ -std=c++17 -O1 -fPIC -I "$root/Sources/CRE2/include" -c "$root/Sources/CRE2/cre2.cpp" -o "$build/CRE2.o"
     module Policy
     libraries=(-lre2 -lstdc++ -lyaml)
-    fuzz target HTTP Policy CRE2
+    fuzz target HTTP HTML Policy CRE2
 fi
 if [[ $wanted == "  " || $wanted == *" yaml "* ]]; then
-    libraries+=(-lssl -lcrypto)
+    module Codings
+    libraries+=(-lssl -lcrypto -lz -lbrotlidec -lbrotlienc -lzstd -lnghttp2)
     module Proxy
     module Config
-    fuzz yaml HTTP Policy CRE2 Transport Proxy Config
+    fuzz yaml HTTP HTML Policy CRE2 Codings Transport Proxy Config
 fi

@@ -10,15 +10,17 @@ struct SecurityPolicyTests {
     /// The policy with a nonce for a script and a style sheet.
     private static func edited(_ policy: String, _ demands: [PolicyDemand] = [.inlineScript, .inlineStyle]) -> String {
         var text = Array(policy.utf8)
-        for place in SecurityPolicy(text).noncePlaces(for: demands).reversed() {
-            text.insert(contentsOf: Array(" 'nonce-N'".utf8), at: place)
+        for edit in SecurityPolicy(text).nonceEdits(for: demands).reversed() {
+            text.replaceSubrange(edit.range, with: Array("\(edit.words)'nonce-N'".utf8))
         }
         return String(decoding: text, as: UTF8.self)
     }
 
     @Test(arguments: [
         ("script-src 'self'", "script-src 'self' 'nonce-N'"),
-        ("script-src 'self'; style-src 'none' ", "script-src 'self' 'nonce-N'; style-src 'none' 'nonce-N' "),
+        ("script-src 'self'; style-src 'none' ", "script-src 'self' 'nonce-N'; style-src 'none'; style-src-elem 'nonce-N' "),
+        ("default-src 'none';", "default-src 'none'; script-src-elem 'nonce-N'; style-src-elem 'nonce-N'"),
+        ("script-src-elem 'NONE'; style-src a", "script-src-elem 'nonce-N'; style-src a 'nonce-N'"),
         ("default-src 'self' https:", "default-src 'self' https: 'nonce-N'"),
         ("default-src 'self'; script-src 'unsafe-inline' ;", "default-src 'self' 'nonce-N'; script-src 'unsafe-inline' ;"),
         ("script-src 'unsafe-inline' 'nonce-a'", "script-src 'unsafe-inline' 'nonce-a' 'nonce-N'"),
@@ -69,7 +71,7 @@ struct SecurityPolicyTests {
             Self.page(
                 "<head><meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none'; img-src *\"></head>x",
                 [Self.script], nonce: "N")
-                == "<head><meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none' 'nonce-N'; img-src *\"></head>x"
+                == "<head><meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none'; img-src *; script-src-elem 'nonce-N'\"></head>x"
                 + "<script nonce=\"N\">1</script>")
         #expect(
             Self.page(

@@ -49,7 +49,7 @@ extension ConfigurationDecoder {
         case "random": upstream.balance = .random
         default: upstream.balance = .roundRobin
         }
-        _ = fields.word("protocol")
+        applicationProtocol(fields, of: &upstream)
         upstream.tls = upstreamTLS(fields, upstream.servers)
         switch fields.word("proxy_protocol") {
         case "v1": upstream.proxyProtocol = .v1
@@ -69,6 +69,22 @@ extension ConfigurationDecoder {
             upstream.pool.maximumIdle = pool.integer("max_idle") ?? upstream.pool.maximumIdle
         }
         return upstream
+    }
+
+    private func applicationProtocol(_ fields: Fields, of upstream: inout UpstreamDefinition) {
+        guard let value = fields["protocol"], let word = fields.word("protocol") else { return }
+        let isSecure = upstream.servers.contains { $0.scheme == .https }
+        let isPlain = upstream.servers.contains { $0.scheme == .http }
+        switch word {
+        case "http/1.1": upstream.applicationProtocol = .http1
+        case "h2":
+            upstream.applicationProtocol = .h2
+            if isPlain { fail(value, "`h2` is spoken with TLS", hint: "write `h2c` for HTTP/2 without TLS, or an `https` URL") }
+        case "h2c":
+            upstream.applicationProtocol = .h2c
+            if isSecure { fail(value, "`h2c` is HTTP/2 without TLS", hint: "write `h2` for servers with an `https` URL") }
+        default: upstream.applicationProtocol = .auto
+        }
     }
 
     private func servers(_ fields: Fields, into upstream: inout UpstreamDefinition) {

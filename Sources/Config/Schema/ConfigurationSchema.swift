@@ -77,7 +77,7 @@ package enum ConfigurationSchema {
             KeySchema("mode", .text(.mode), "Permissions of a unix socket, in octal."),
             KeySchema("tls", .object(.listenerTLS), "TLS to clients; absent: plaintext."),
             KeySchema(
-                "protocols", .oneOrMore(.word([Word(name: "http/1.1"), Word(name: "h2", later: "HTTP/2")])), default: "http/1.1",
+                "protocols", .oneOrMore(.words("h2", "http/1.1")), default: "[h2, http/1.1]",
                 "What is spoken, in the order of preference."),
             KeySchema(
                 "h2c", .boolean, default: "false", "Whether clients may speak HTTP/2 without TLS, by prior knowledge."),
@@ -131,8 +131,7 @@ package enum ConfigurationSchema {
             KeySchema(
                 "protocol",
                 .word([
-                    Word(name: "auto"), Word(name: "http/1.1"), Word(name: "h2", later: "HTTP/2"),
-                    Word(name: "h2c", later: "HTTP/2"),
+                    Word(name: "auto"), Word(name: "http/1.1"), Word(name: "h2"), Word(name: "h2c"),
                 ]), default: "auto", "What is spoken to the servers."),
             KeySchema("timeouts", .object(.upstreamTimeouts), "How long the servers may take."),
             KeySchema("pool", .object(.pool), "Bounds on the connections to the servers, per worker."),

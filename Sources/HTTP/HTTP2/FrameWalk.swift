@@ -4,6 +4,13 @@ package struct FrameHead: Sendable, Equatable {
     package var type: UInt8
     package var flags: UInt8
     package var stream: Int32
+
+    package init(length: Int, type: UInt8, flags: UInt8, stream: Int32) {
+        self.length = length
+        self.type = type
+        self.flags = flags
+        self.stream = stream
+    }
 }
 
 /// Finds the heads of the frames in what a peer sends, however it is cut; the frames themselves are read by others.

@@ -81,7 +81,7 @@ package final class PageResponse {
             var list = ListElements()
             while let range = list.next(in: value) {
                 let policy = SecurityPolicy(PageResponse.bytes(value.extracting(range)))
-                if !nonce.isEmpty && !policy.noncePlaces(for: demands).isEmpty { isPersonal = true }
+                if !nonce.isEmpty && !policy.nonceEdits(for: demands).isEmpty { isPersonal = true }
                 if isEnforced { policies.append((policy, !nonce.isEmpty)) }
             }
         }
@@ -130,10 +130,11 @@ package final class PageResponse {
         var written = 0
         while let range = list.next(in: value) {
             let policy = SecurityPolicy(PageResponse.bytes(value.extracting(range)))
-            for place in policy.noncePlaces(for: demands) {
-                out.append(value.extracting(written..<range.lowerBound + place))
-                written = range.lowerBound + place
-                out.append(" 'nonce-")
+            for edit in policy.nonceEdits(for: demands) {
+                out.append(value.extracting(written..<range.lowerBound + edit.range.lowerBound))
+                written = range.lowerBound + edit.range.upperBound
+                out.append(text: edit.words)
+                out.append("'nonce-")
                 out.append(nonce)
                 out.append("'")
             }

@@ -113,7 +113,9 @@ package struct AcceptedCodings: Sendable, Equatable {
         if parameters.isEmpty { return 1000 }
         let range = HTTP1.trimmed(parameters, 1..<parameters.count)
         let text = parameters.extracting(range)
-        guard text.count >= 3, text.count <= 7, text[0] | 0x20 == UInt8(ascii: "q"), text[1] == UInt8(ascii: "=") else { return nil }
+        guard text.count >= 3, text.count <= 7, text[0] | 0x20 == UInt8(ascii: "q"), text[1] == UInt8(ascii: "=") else {
+            return nil
+        }
         guard text[2] == UInt8(ascii: "0") || text[2] == UInt8(ascii: "1") else { return nil }
         var value = Int(text[2] - UInt8(ascii: "0")) * 1000
         if text.count > 3 && text[3] != UInt8(ascii: ".") { return nil }

@@ -27,11 +27,10 @@ enum HostPromise {
 
 extension ClientConnection {
     /// The handshake is over: the client is known as far as it will be.
-    ///
-    /// `tls.negotiatedProtocol` says what will be spoken.
     func takeHandshake() {
         guard let tls else { return }
         loop.setDeadline(self, after: worker.timeouts.header)
+        takesHTTP2 = tls.negotiatedProtocol == .http2
         worker.metrics.handshakeCompleted(resumed: tls.wasResumed)
         if let names = tls.promisedNames { promise = .names(names, last: ByteBuffer(capacity: 32)) }
         if let identity = tls.peerIdentity {

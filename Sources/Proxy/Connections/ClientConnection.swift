@@ -38,8 +38,8 @@ final class ClientConnection: Connection {
     private var isProbed = false
     private var isPaused = false
     /// No request has come yet: what comes may still be another protocol.
-    private var isFresh = true
-    private let takesHTTP2: Bool
+    var isFresh = true
+    var takesHTTP2: Bool
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
@@ -210,23 +210,6 @@ final class ClientConnection: Connection {
         }
         exchange.begin(for: .http1(self), facts, listener: listener)
         return position + consumed
-    }
-
-    /// RFC 9113 section 3.3: a client that knows sends the preface of HTTP/2 at once. It reads like a head of a version that is
-    /// not ours, so that only such a head costs the look.
-    private func becomesHTTP2(_ buffer: ByteBuffer, from position: Int) -> Bool {
-        guard takesHTTP2, isFresh, HTTP2Preface.begins(buffer.span(ByteRange(position, buffer.count - position))) else {
-            return false
-        }
-        isFresh = false
-        let successor = HTTP2ClientConnection(worker: worker, facts: facts, listener: listener)
-        // What has been received may be kept in a buffer that goes with this connection.
-        let received = ByteBuffer(capacity: buffer.count - position)
-        received.append(buffer.span(ByteRange(position, buffer.count - position)))
-        handOver(to: successor)
-        successor.begin(received.span)
-        if successor.isOpen { worker.loop.runSoon(successor) }
-        return true
     }
 
     /// A head that can not be read: there is no telling where the next one begins.

@@ -313,6 +313,8 @@ public class Connection: EventHandler {
     final func handOver(to other: Connection) {
         precondition(other.descriptor < 0 && !hasUnsentOutput, "only a connection at rest is handed over")
         other.descriptor = descriptor
+        other.tls = tls
+        tls = nil
         other.isReadable = isReadable
         other.isWritable = isWritable
         other.peerFinished = peerFinished

@@ -35,7 +35,8 @@ final class TLSContexts {
                 upstreams.append(nil)
                 continue
             }
-            let settings = try TLSFiles.settings(upstream.tls)
+            var settings = try TLSFiles.settings(upstream.tls)
+            settings.protocols = upstream.applicationProtocol.offered
             do throws(TLSError) {
                 upstreams.append(try TLSClientContext(settings))
             } catch {
@@ -105,6 +106,17 @@ package enum TLSFiles {
             return try FileContent.read(path, limit: largest)
         } catch {
             throw Failure(path: path, text: error.description)
+        }
+    }
+}
+
+extension UpstreamDefinition.Choice {
+    /// In a TLS handshake.
+    var offered: [ApplicationProtocol] {
+        switch self {
+        case .auto, .h2c: ApplicationProtocol.offered
+        case .http1: [.http11]
+        case .h2: [.http2]
         }
     }
 }

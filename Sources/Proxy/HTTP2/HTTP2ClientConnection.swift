@@ -174,6 +174,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
         if streamCount == 0 { loop.runSoon(self) } else { setDeadline() }
     }
 
+    override func sessionEnded() { linger() }
+
     /// Sends what is left, and reads on for a while: an end with unread input would destroy what was sent.
     private func linger() {
         guard phase != .lingering else { return }

@@ -110,8 +110,9 @@ final class HTTP2ClientStream: HTTP2Stream {
         if input == nil { finishRequest() }
     }
 
+    /// As content is: not before whoever loads can take it.
     private func finishRequest() {
-        guard let exchange else { return }
+        guard let exchange, exchange.takesContent else { return }
         switch phase {
         case .content:
             phase = .answering

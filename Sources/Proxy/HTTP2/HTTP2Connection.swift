@@ -40,6 +40,9 @@ class HTTP2Connection: Connection {
     /// The session has ended by a fault of the peer's; what it sends is not looked at any more.
     private(set) final var isCondemned = false
 
+    /// Frames say where they end.
+    override var toleratesTruncation: Bool { true }
+
     /// False when there is no memory for a session.
     final func openSession(_ role: HTTP2Session.Role) -> Bool {
         session = HTTP2Session(role: role, connection: self, templates: worker.http2)
@@ -59,20 +62,29 @@ class HTTP2Connection: Connection {
     func endSent(_ id: Int32) {}
     /// After a stream has left.
     func streamLeft() {}
+    /// Nothing is to be received or sent any more, by an error of the peer's or since both have said so.
+    func sessionEnded() {}
 
     // MARK: Streams
 
     final func add(_ stream: HTTP2Stream, id: Int32) {
-        let index: Int
-        if let free = freeIndexes.popLast() {
-            index = free
-            streams[index] = stream
-        } else {
-            index = streams.count
-            streams.append(stream)
-        }
-        stream.join(self, id: id, index: index)
+        let index = reserve()
+        place(stream, id: id, at: index)
         session.setIndex(index, of: id)
+    }
+
+    /// A place for a stream that is not there yet.
+    final func reserve() -> Int {
+        if let free = freeIndexes.popLast() { return free }
+        streams.append(nil)
+        return streams.count - 1
+    }
+
+    final func giveBack(_ index: Int) { freeIndexes.append(index) }
+
+    final func place(_ stream: HTTP2Stream, id: Int32, at index: Int) {
+        streams[index] = stream
+        stream.join(self, id: id, index: index)
     }
 
     final func stream(_ id: Int32) -> HTTP2Stream? {
@@ -96,7 +108,7 @@ class HTTP2Connection: Connection {
         let isOver = code == NGHTTP2_NO_ERROR.rawValue && stream.isDone
         if isOver {
             resets.earn(1)
-        } else if !stream.isEndedByUs, !resets.take(now: worker.loop.now) {
+        } else if session.role == .server, !stream.isEndedByUs, !resets.take(now: worker.loop.now) {
             abused(.resets)
         }
         departed.add(id, wasReset: stream.isResetByUs)
@@ -214,6 +226,7 @@ class HTTP2Connection: Connection {
     final func flushIsDue() {
         isFlushPlanned = false
         flush()
+        if isOpen, session.isOver || isCondemned { sessionEnded() }
     }
 
     /// Sends all that may be sent now.

@@ -19,6 +19,10 @@ enum HTTP2Limits {
     static let smallestProgress = 8 * 1024
     /// What a stream may have received that its exchange has not taken: the window it is given.
     static let streamWindow: Int32 = 64 * 1024
+    /// The same for what upstreams send; clients decide how many of these streams there are.
+    static let upstreamStreamWindow: Int32 = 256 * 1024
+    /// Streams at a time on one connection to an upstream, whatever it allows.
+    static let streamsOfUpstream = 1_000
     /// So large that the streams' windows are what counts: a stream that is not read stops no other.
     static let connectionWindow: Int32 = 16 * 1024 * 1024
 }

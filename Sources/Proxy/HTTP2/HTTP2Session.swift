@@ -177,11 +177,54 @@ final class HTTP2Session {
             unsafe append(HTTP2Names.status, status.utf8Start, 3)
             unsafe collect(&walk, span, base, dropsHost: false)
             // It answers a key that the client never had.
-            fields.removeAll { field in
-                unsafe HTTP1.equalsIgnoringCase(Span(_unsafeStart: field.name, count: field.namelen), "sec-websocket-accept")
-            }
+            drop("sec-websocket-accept")
             var provider = HTTP2Templates.provider(index)
             _ = unsafe nghttp2_submit_response(handle, stream, fields, fields.count, &provider)
+        }
+    }
+
+    /// A request whose head is this text; with `isTunnel` an extended CONNECT for its Upgrade (RFC 8441 section 4). Zero or less when
+    /// there can be no more.
+    func submitRequest(_ head: ByteBuffer, scheme: StaticString, index: Int, hasContent: Bool, isTunnel: Bool) -> Int32 {
+        let span = head.span
+        var walk = HeadFields(span)
+        fields.removeAll(keepingCapacity: true)
+        guard let line = walk.requestLine(span) else { return 0 }
+        return unsafe span.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return 0 }
+            if isTunnel {
+                let connect: StaticString = "CONNECT"
+                unsafe append(HTTP2Names.method, connect.utf8Start, connect.utf8CodeUnitCount)
+                unsafe append(HTTP2Names.tunnelled, span, base, .upgrade)
+            } else {
+                unsafe append(HTTP2Names.method, base + line.method.lowerBound, line.method.count)
+            }
+            unsafe append(HTTP2Names.scheme, scheme.utf8Start, scheme.utf8CodeUnitCount)
+            unsafe append(HTTP2Names.authority, span, base, .host)
+            unsafe append(HTTP2Names.path, base + line.target.lowerBound, line.target.count)
+            unsafe collect(&walk, span, base, dropsHost: true)
+            if isTunnel { drop("sec-websocket-key") }
+            let mark = UnsafeMutableRawPointer(bitPattern: index + 1)
+            guard hasContent else {
+                return unsafe nghttp2_submit_request(handle, nil, fields, fields.count, nil, mark)
+            }
+            var provider = HTTP2Templates.provider(index)
+            return unsafe nghttp2_submit_request(handle, nil, fields, fields.count, &provider, mark)
+        }
+    }
+
+    /// The value of the first line that is this field.
+    private func append(_ name: StaticString, _ span: Span<UInt8>, _ base: UnsafePointer<UInt8>, _ id: FieldID) {
+        var walk = HeadFields(span)
+        while let field = walk.next(in: span) {
+            guard HTTP1.fieldID(span.extracting(field.name)) == id else { continue }
+            return unsafe append(name, base + field.value.lowerBound, field.value.count)
+        }
+    }
+
+    private func drop(_ name: StaticString) {
+        fields.removeAll { field in
+            unsafe HTTP1.equalsIgnoringCase(Span(_unsafeStart: field.name, count: field.namelen), name)
         }
     }
 

@@ -75,7 +75,8 @@ class HTTP2Stream: EventHandler {
     /// Content of the peer's.
     func received(_ content: Span<UInt8>) {}
     /// The peer's last frame has come.
-    func peerEnded() { isEndedByPeer = true }
+    func peerEnded() { markEnded() }
+    final func markEnded() { isEndedByPeer = true }
     /// The stream is over, for whatever reason.
     func closed(_ code: UInt32) {}
     /// After `closed`: the object can be used again.

@@ -110,7 +110,8 @@ final class HTTP2Templates {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, data in
             guard let frame = unsafe frame else { return HTTP2Templates.failure }
             let header = unsafe frame.pointee.hd
-            guard UInt32(header.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
+            // What a server pushes is refused.
+            guard UInt32(header.type) == NGHTTP2_HEADERS.rawValue else { return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue }
             let isFirst = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
             let isTaken = unsafe HTTP2Templates.session(data).connection.headersBegan(header.stream_id, isRequest: isFirst)
             return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue

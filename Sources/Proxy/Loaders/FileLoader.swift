@@ -12,6 +12,8 @@ final class FileLoader {
     /// SAFETY: the exchange owns this loader for as long as itself.
     private unowned(unsafe) let exchange: Exchange
     private var descriptor: Int32 = -1
+    /// Of a small file, in the place of a descriptor.
+    private var content: ByteBuffer?
     private let stretch = FileStretch()
     private let head = ResponseHead()
     private let entityTag = ByteBuffer(capacity: 64)
@@ -34,8 +36,8 @@ final class FileLoader {
         case encoding  // ─► idle
     }
 
-    /// Content up to here is read and sent with the head in one call: dearer for the kernel would be the call for the file.
-    private static let largestRead: UInt64 = 16 * 1024
+    /// Content up to here is sent with the head in one call: dearer for the kernel would be the call for the file.
+    private static let largestRead = UInt64(FileCache.largestFile)
     /// So many slices are read before others have their turn.
     private static let slicesPerTurn = 16
     private static let encodedSlicesPerTurn = 4
@@ -64,6 +66,7 @@ final class FileLoader {
 
     private func answer(_ file: FoundFile, _ plan: ServePlan, _ asked: FileRequest) {
         descriptor = file.descriptor
+        content = file.content
         type = file.type
         size = UInt64(file.identity.size)
         boundary.clear()
@@ -206,6 +209,11 @@ final class FileLoader {
 
     /// False when nothing more can be delivered now, or ever.
     private func deliverSlice() -> Bool {
+        if let content {
+            let slice = content.span(ByteRange(Int(position), Int(end - position)))
+            position = end
+            return deliver(slice)
+        }
         if phase == .content, end - position > Self.largestRead, let client = exchange.fileClient {
             stretch.set(descriptor, position..<end)
             position = end
@@ -230,18 +238,18 @@ final class FileLoader {
             return false
         }
         position += UInt64(count)
-        return deliver(read)
+        return deliver(read.span)
     }
 
-    private func deliver(_ read: ByteBuffer) -> Bool {
+    private func deliver(_ slice: Span<UInt8>) -> Bool {
         guard let encoder else {
-            exchange.loader(didReceiveData: read.span)
+            exchange.loader(didReceiveData: slice)
             return true
         }
         let encoded = worker.fileBuffers.encoded
         encoded.clear()
         do {
-            try encoder.append(read.span, to: encoded)
+            try encoder.append(slice, to: encoded)
         } catch {
             stretch.cutShort()
             return false
@@ -300,6 +308,7 @@ final class FileLoader {
         phase = .idle
         countSent()
         stretch.set(-1, 0..<0)
+        content = nil
         if descriptor >= 0 {
             SystemCalls.close(descriptor)
             descriptor = -1

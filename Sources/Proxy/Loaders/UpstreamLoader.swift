@@ -2,7 +2,8 @@ internal import HTTP
 internal import Policy
 internal import Transport
 
-/// Loads from an upstream over HTTP/1.1, in the client's role: finds a connection, sends, and delivers what comes back.
+/// Loads from an upstream, in the client's role: finds a connection, sends, and delivers what comes back; over HTTP/1.1 here,
+/// over a stream of HTTP/2 in `UpstreamLoader+HTTP2.swift`.
 ///
 /// Each exchange owns one and uses it for all its sends. Nothing is sent twice that could do something twice: a send that
 /// failed is repeated only when nothing was sent, or when a request that is idempotent and has no content met a pooled
@@ -22,33 +23,37 @@ final class UpstreamLoader {
     unowned(unsafe) var exchange: Exchange!
     let worker: Worker
     let loop: EventLoop
-    private let responseHead: ResponseHead
-    private(set) var phase = Phase.idle
-    private var upstream: Upstream?
-    private(set) var server: UpstreamServer?
-    private(set) var connection: UpstreamConnection?
-    private var nextAddress = 0
-    private var triedServers: UInt64 = 0
-    private var retriesLeft = 0
-    private var responseTimeout = 0
-    private var responseIdleTimeout = 0
-    private var connectTimeout = 0
+    let responseHead: ResponseHead
+    var phase = Phase.idle
+    var upstream: Upstream?
+    var server: UpstreamServer?
+    var connection: UpstreamConnection?
+    /// Of a server that speaks HTTP/2: what the exchange goes over, in the connection's stead.
+    var stream: HTTP2UpstreamStream?
+    /// Times that a server has refused the stream, which it has not looked at then.
+    var refusals = 0
+    var nextAddress = 0
+    var triedServers: UInt64 = 0
+    var retriesLeft = 0
+    var responseTimeout = 0
+    var responseIdleTimeout = 0
+    var connectTimeout = 0
 
     /// The request's content as it is framed towards the upstream.
     var requestFraming = BodyFraming.none
-    private var requestIsComplete = false
+    var requestIsComplete = false
     var contentWasSent = false
-    private var responseHasBegun = false
+    var responseHasBegun = false
     var responseFraming = BodyFraming.none
     var contentLeft: UInt64 = 0
     private var chunks: ChunkedDecoder?
-    private var informationalCount = 0
-    private var upstreamHasFinished = false
-    private(set) var attempts = 0
+    var informationalCount = 0
+    var upstreamHasFinished = false
+    var attempts = 0
     /// Counts the connections that were put to use: what was read from one is nothing to the next.
-    private var uses = 0
+    var uses = 0
 
-    private static let mostInformational = 32
+    static let mostInformational = 32
 
     init(worker: Worker) {
         self.worker = worker
@@ -79,6 +84,7 @@ final class UpstreamLoader {
         informationalCount = 0
         triedServers = 0
         attempts = 0
+        refusals = 0
         server = nil
         acquire(from: upstream, for: exchange)
     }
@@ -94,6 +100,7 @@ final class UpstreamLoader {
             nextAddress = 0
         }
         guard let server else { return }
+        if upstream.takesHTTP2, acquireStream(of: server, for: exchange) { return }
         if !fresh, let idle = server.takeIdle(for: exchange) {
             idle.isReused = true
             return use(idle, for: exchange)
@@ -116,7 +123,7 @@ final class UpstreamLoader {
         if phase == .waiting, self.server === server { acquire() }
     }
 
-    private func connect(to server: UpstreamServer) {
+    func connect(to server: UpstreamServer) {
         while nextAddress < server.addresses.count {
             let address = server.addresses[nextAddress]
             nextAddress += 1
@@ -130,7 +137,8 @@ final class UpstreamLoader {
                 return fail(.overloaded)
             }
             worker.metrics.upstreamConnectionOpened()
-            if opened.isConnected, connection.greet() { return use(connection, for: exchange) }
+            server.isConnecting(connection)
+            if opened.isConnected, connection.greet() { return begin(on: connection, for: exchange) }
             guard connection.isOpen else { return fail(.upstreamTLS) }
             phase = .connecting
             self.connection = connection
@@ -143,7 +151,7 @@ final class UpstreamLoader {
     }
 
     /// Nothing was sent to a server that can not be reached: another may be asked instead.
-    private func nextServer() {
+    func nextServer() {
         guard let upstream, let server else { return }
         if let index = upstream.servers.firstIndex(where: { $0 === server }), index < 64 { triedServers |= 1 << UInt64(index) }
         self.server = nil
@@ -157,7 +165,18 @@ final class UpstreamLoader {
 
     func connected() {
         guard let connection else { return }
+        begin(on: connection, for: exchange)
+    }
+
+    /// It is known now what is spoken.
+    private func begin(on connection: UpstreamConnection, for exchange: Exchange) {
+        guard let upstream, upstream.takesHTTP2 else { return use(connection, for: exchange) }
+        let server = connection.server
+        if server.refusesHTTP2(connection) { return fail(.upstreamProtocolError) }
+        if server.takesHTTP2(connection) { return beginHTTP2(on: connection, for: exchange) }
+        let isNews = server.speaksHTTP1()
         use(connection, for: exchange)
+        if isNews { upstream.serveWaiting() }
     }
 
     func connectFailed() {
@@ -175,7 +194,7 @@ final class UpstreamLoader {
 
     // MARK: Sending
 
-    private func use(_ connection: UpstreamConnection, for exchange: Exchange) {
+    func use(_ connection: UpstreamConnection, for exchange: Exchange) {
         let waited = phase == .waiting || phase == .connecting
         self.connection = connection
         connection.loader = self
@@ -204,7 +223,7 @@ final class UpstreamLoader {
     }
 
     func setRequestDeadline() {
-        if let connection { setRequestDeadline(connection) }
+        if let connection { setRequestDeadline(connection) } else if stream != nil { setStreamDeadline() }
     }
 
     private func setRequestDeadline(_ connection: UpstreamConnection) {
@@ -218,7 +237,7 @@ final class UpstreamLoader {
     }
 
     var takesContent: Bool {
-        guard let connection, phase != .connecting else { return false }
+        guard let connection, phase != .connecting else { return stream.map { !$0.hasUnsentOutput } ?? false }
         return !connection.hasUnsentOutput || connection.isWriteBroken
     }
 
@@ -228,7 +247,10 @@ final class UpstreamLoader {
     }
 
     private func sendFramed(_ content: Span<UInt8>) {
-        guard let connection, !connection.isWriteBroken, content.count > 0 else { return }
+        guard let connection, !connection.isWriteBroken, content.count > 0 else {
+            stream?.send(content)
+            return
+        }
         let out = worker.output(for: connection)
         if requestFraming.isChunked && phase != .tunnel {
             out.append(hexadecimal: UInt(content.count))
@@ -246,7 +268,7 @@ final class UpstreamLoader {
 
     func finishContent(_ trailers: TrailerSection?) {
         requestIsComplete = true
-        guard let connection else { return }
+        guard let connection else { return finishStream(trailers) }
         if phase == .tunnel {
             worker.flushUpstreamOutput()
             connection.finishSending()
@@ -277,13 +299,13 @@ final class UpstreamLoader {
     var canUseInput: Bool { phase != .head }
 
     func resume() {
-        guard let connection else { return }
+        guard let connection else { return resumeStream() }
         setContentDeadline()
         loop.runSoon(connection)
     }
 
     func setContentDeadline() {
-        if let connection { setContentDeadline(connection) }
+        if let connection { setContentDeadline(connection) } else if stream != nil { setStreamDeadline() }
     }
 
     private func setContentDeadline(_ connection: UpstreamConnection) {
@@ -388,7 +410,7 @@ final class UpstreamLoader {
         }
     }
 
-    private var canBeKept = false
+    var canBeKept = false
 
     private func readContent(_ buffer: ByteBuffer, from position: Int, for exchange: Exchange) -> Int {
         let span = buffer.span
@@ -425,85 +447,4 @@ final class UpstreamLoader {
         }
         return next
     }
-
-    // MARK: Ends
-
-    func finish(trailers: TrailerSection?) { finish(exchange, trailers: trailers, leftover: 0) }
-
-    private func finish(_ exchange: Exchange, trailers: TrailerSection?, leftover: Int) {
-        let reusable = canBeKept && requestIsComplete && leftover == 0 && phase == .content && !responseFraming.endsWithConnection
-        release(reusable: reusable)
-        exchange.loaderDidFinish(trailers: trailers)
-    }
-
-    /// The server sends no more.
-    func upstreamFinished() {
-        switch phase {
-        case .head: connectionBroke()
-        case .content where responseFraming.endsWithConnection:
-            // A reset is no end, also when a write has taken the error that told of it.
-            guard let connection, !connection.isBroken, !connection.isWriteBroken else { return fail(.upstreamProtocolError) }
-            finish(trailers: nil)
-        case .tunnel:
-            upstreamHasFinished = true
-            connection?.isReadable = false
-            exchange.loaderDidFinishSending()
-            if requestIsComplete { finish(trailers: nil) }
-        case .content: fail(.upstreamProtocolError)
-        case .idle, .waiting, .connecting: break
-        }
-    }
-
-    /// The connection failed; in phase `head` before an answer.
-    func connectionBroke() {
-        guard phase == .head, !responseHasBegun, let connection, connection.isReused, retriesLeft > 0,
-            exchange.current.method.isIdempotent, !contentWasSent
-        else {
-            return fail(connection?.refusedCertificate ?? false ? .upstreamTLS : .upstreamProtocolError)
-        }
-        retriesLeft -= 1
-        worker.metrics.upstreamRetried()
-        release(reusable: false)
-        nextAddress = 0
-        acquire(fresh: true)
-    }
-
-    func deadlinePassed() {
-        if phase == .connecting, let server {
-            connection?.close()
-            connection = nil
-            if nextAddress < server.addresses.count { return connect(to: server) }
-        }
-        fail(.upstreamTimeout)
-    }
-
-    private func fail(_ rejection: Rejection) {
-        release(reusable: false)
-        exchange.loader(didFailWith: rejection)
-    }
-
-    /// Lets go of the connection, and of any place in a queue.
-    private func release(reusable: Bool) {
-        if phase == .waiting {
-            upstream?.stopWaiting(self)
-            server?.stopWaitingForAddress(self)
-        }
-        if isWaiting { exchange.stopWaiting() }
-        let wasConnecting = phase == .connecting
-        phase = .idle
-        guard let connection = connection.take() else { return }
-        connection.loader = nil
-        connection.dropInput()
-        let server = connection.server
-        if !wasConnecting { server.requestsUnderWay -= 1 }
-        // What the client sent while the answer was coming still has to go out.
-        if worker.corkedUpstream === connection { worker.flushUpstreamOutput() }
-        if reusable, connection.isOpen, !connection.hasUnsentOutput, !connection.isWriteBroken, !connection.peerFinished {
-            server.giveBack(connection)
-        } else {
-            connection.close()
-        }
-    }
-
-    func stop() { release(reusable: false) }
 }

@@ -19,7 +19,7 @@ struct FileExplanation {
         let path = files.shownPath(plan)
         switch finding {
         case .file(let file):
-            SystemCalls.close(file.descriptor)
+            file.close()
             let type = String(decoding: Array(copying: files.types.name(file.type)), as: UTF8.self)
             let coding = file.coding.map { ", encoded as \($0.token)" } ?? ""
             action = "serve \(path) (\(type)\(coding), \(file.identity.size) bytes)"

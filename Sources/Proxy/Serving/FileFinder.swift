@@ -3,14 +3,18 @@ internal import HTTP
 internal import Policy
 internal import Transport
 
-/// A file that answers a request. The descriptor is the holder's to close.
+/// A file that answers a request: its content, or a descriptor that is the holder's to close.
 struct FoundFile {
+    /// -1 where there is the content.
     let descriptor: Int32
+    let content: ByteBuffer?
     let identity: FileIdentity
     /// Of ``MediaTypes``.
     let type: Int
     /// How the file's own content is encoded: it lay beside the one that was asked for.
     let coding: ContentCoding?
+
+    func close() { if descriptor >= 0 { SystemCalls.close(descriptor) } }
 }
 
 /// Finds the files of `serve` rules, one for each worker; sends nothing, so that `explain` finds them by the same code.
@@ -30,6 +34,7 @@ final class FileFinder {
     /// The relative path that is being looked for.
     private let name = ByteBuffer(capacity: 256)
     private let spelled = ByteBuffer(capacity: 16)
+    private var cache = FileCache()
 
     init(_ rules: [RuleDefinition], systemMediaTypes: [UInt8]) {
         var isUsed = false
@@ -48,10 +53,11 @@ final class FileFinder {
         case .file(let path): return findFile(path, plan, asked)
         case .folder:
             guard rule >= 0, rule < folders.count, let folder = folders[rule] else { return .missing }
-            let finding = findBelow(folder, plan, request, asked, now)
+            let place = Place(folder: folder, plan: plan, rule: rule, now: now)
+            let finding = findBelow(place, request, asked)
             guard case .missing = finding, plan.definition.spaFallback, isForPage(request) else { return finding }
             name.clear()
-            return findIndex(folder, plan, asked, now)
+            return findIndex(place, asked)
         }
     }
 
@@ -63,68 +69,118 @@ final class FileFinder {
         }
     }
 
+    private enum Opened {
+        case file(FoundFile)
+        case folder
+        case missing
+        case exhausted
+    }
+
+    /// Where a search takes place.
+    private struct Place {
+        let folder: ServedFolder
+        let plan: ServePlan
+        let rule: Int
+        let now: Int64
+    }
+
     // MARK: One file
 
     private func findFile(_ path: String, _ plan: ServePlan, _ asked: FileRequest) -> Finding {
         let type = types.type(of: Array(path.utf8).span)
-        switch FileCalls.open(path: path) {
+        switch opened(FileCalls.open(path: path), type: type) {
+        case .exhausted: return .exhausted
+        case .missing, .folder: return .missing
+        case .file(let found):
+            return .file(
+                sibling(of: found, plan, asked) { opened(FileCalls.open(path: path + $0.description), type: type) })
+        }
+    }
+
+    private func opened(_ opening: FileOpening, type: Int) -> Opened {
+        switch opening {
         case .exhausted: return .exhausted
         case .missing: return .missing
         case .opened(let descriptor, let identity):
             guard identity.isRegular else {
                 SystemCalls.close(descriptor)
-                return .missing
+                return .folder
             }
-            let found = FoundFile(descriptor: descriptor, identity: identity, type: type, coding: nil)
-            return .file(sibling(of: found, plan, asked) { FileCalls.open(path: path + $0.description) })
+            return .file(FoundFile(descriptor: descriptor, content: nil, identity: identity, type: type, coding: nil))
         }
     }
 
     // MARK: Below a folder
 
-    private func findBelow(
-        _ folder: ServedFolder, _ plan: ServePlan, _ request: CanonicalRequest, _ asked: FileRequest, _ now: Int64
-    ) -> Finding {
+    private func findBelow(_ place: Place, _ request: CanonicalRequest, _ asked: FileRequest) -> Finding {
         name.clear()
-        switch plan.appendRelativePath(request.path, to: name) {
+        switch place.plan.appendRelativePath(request.path, to: name) {
         case .nothing: return .missing
-        case .folder: return findIndex(folder, plan, asked, now)
+        case .folder: return findIndex(place, asked)
         case .file: break
         }
-        switch open(folder, plan, now) {
+        switch open(place) {
         case .exhausted: return .exhausted
         case .missing: return .missing
-        case .opened(let descriptor, let identity):
-            if identity.isRegular { return .file(finish(descriptor, identity, folder, plan, asked, now)) }
-            SystemCalls.close(descriptor)
+        case .file(let found): return .file(finish(found, place, asked))
+        case .folder:
             name.append(UInt8(ascii: "/"))
-            guard case .file(let index) = findIndex(folder, plan, asked, now) else { return .missing }
-            SystemCalls.close(index.descriptor)
+            guard case .file(let index) = findIndex(place, asked) else { return .missing }
+            index.close()
             return .folder
         }
     }
 
     /// The first index that is there, of the folder whose path stands in `name`.
-    private func findIndex(_ folder: ServedFolder, _ plan: ServePlan, _ asked: FileRequest, _ now: Int64) -> Finding {
+    private func findIndex(_ place: Place, _ asked: FileRequest) -> Finding {
         let length = name.count
-        for index in plan.indexNames {
+        for index in place.plan.indexNames {
             name.truncate(to: length)
             name.append(index)
-            switch open(folder, plan, now) {
+            switch open(place) {
             case .exhausted: return .exhausted
-            case .missing: continue
-            case .opened(let descriptor, let identity):
-                if identity.isRegular { return .file(finish(descriptor, identity, folder, plan, asked, now)) }
-                SystemCalls.close(descriptor)
+            case .missing, .folder: continue
+            case .file(let found): return .file(finish(found, place, asked))
             }
         }
         return .missing
     }
 
-    private func open(_ folder: ServedFolder, _ plan: ServePlan, _ now: Int64) -> FileOpening {
-        let opening = folder.open(name.span, now: now)
-        guard case .missing = opening, plan.definition.ignoresCase, spell(folder, now) else { return opening }
-        return folder.open(name.span, now: now)
+    /// Opens what `name` says, by the folders' own spelling where that is asked for.
+    private func open(_ place: Place) -> Opened {
+        let opened = openAsSpelled(place)
+        guard case .missing = opened, place.plan.definition.ignoresCase, spell(place.folder, place.now) else { return opened }
+        return openAsSpelled(place)
+    }
+
+    private func openAsSpelled(_ place: Place) -> Opened {
+        let type = types.type(of: name.span)
+        if let known = cache.find(rule: place.rule, name.span),
+            place.folder.identity(name.span, now: place.now) == known.identity
+        {
+            return .file(FoundFile(descriptor: -1, content: known.content, identity: known.identity, type: type, coding: nil))
+        }
+        let opened = opened(place.folder.open(name.span, now: place.now), type: type)
+        guard case .file(let found) = opened, found.identity.size <= FileCache.largestFile, let content = read(found) else {
+            return opened
+        }
+        found.close()
+        cache.insert(CachedFile(rule: place.rule, path: name.span, identity: found.identity, content: content))
+        return .file(FoundFile(descriptor: -1, content: content, identity: found.identity, type: type, coding: nil))
+    }
+
+    /// The whole of a small file; nil when it has become shorter meanwhile.
+    private func read(_ file: FoundFile) -> ByteBuffer? {
+        let size = file.identity.size
+        let content = ByteBuffer(capacity: size)
+        if size == 0 { return content }
+        unsafe content.appendUninitialized(minimum: size) { room in
+            let result = unsafe SystemCalls.read(
+                file.descriptor, at: 0, into: UnsafeMutableRawBufferPointer(rebasing: room[..<size]))
+            if case .bytes(let count) = result { return count }
+            return 0
+        }
+        return content.count == size ? content : nil
     }
 
     /// Puts the names that the folders have into `name`; false when one of them has none like it.
@@ -145,16 +201,12 @@ final class FileFinder {
         return true
     }
 
-    private func finish(
-        _ descriptor: Int32, _ identity: FileIdentity, _ folder: ServedFolder, _ plan: ServePlan, _ asked: FileRequest,
-        _ now: Int64
-    ) -> FoundFile {
-        let found = FoundFile(descriptor: descriptor, identity: identity, type: types.type(of: name.span), coding: nil)
+    private func finish(_ found: FoundFile, _ place: Place, _ asked: FileRequest) -> FoundFile {
         let length = name.count
-        let chosen = sibling(of: found, plan, asked) { suffix in
+        let chosen = sibling(of: found, place.plan, asked) { suffix in
             name.truncate(to: length)
             name.append(suffix)
-            return folder.open(name.span, now: now)
+            return openAsSpelled(place)
         }
         if chosen.coding == nil { name.truncate(to: length) }
         return chosen
@@ -164,20 +216,22 @@ final class FileFinder {
 
     /// The same content as another file has it, encoded as the client likes best; else the file itself.
     private func sibling(
-        of found: FoundFile, _ plan: ServePlan, _ asked: FileRequest, open: (StaticString) -> FileOpening
+        of found: FoundFile, _ plan: ServePlan, _ asked: FileRequest, open: (StaticString) -> Opened
     ) -> FoundFile {
         guard plan.definition.compresses, asked.codings.takesAny, types.traits(found.type).contains(.compressible) else {
             return found
         }
         var choice = CodingChoice(asked.codings)
         while let coding = choice.next() {
-            guard case .opened(let descriptor, let identity) = open(coding.suffix) else { continue }
+            guard case .file(let encoded) = open(coding.suffix) else { continue }
             // One that is older than its file is of what the file was before.
-            if identity.isRegular, identity.modifiedNanoseconds >= found.identity.modifiedNanoseconds {
-                SystemCalls.close(found.descriptor)
-                return FoundFile(descriptor: descriptor, identity: identity, type: found.type, coding: coding)
+            if encoded.identity.modifiedNanoseconds >= found.identity.modifiedNanoseconds {
+                found.close()
+                return FoundFile(
+                    descriptor: encoded.descriptor, content: encoded.content, identity: encoded.identity, type: found.type,
+                    coding: coding)
             }
-            SystemCalls.close(descriptor)
+            encoded.close()
         }
         return found
     }

@@ -7,6 +7,8 @@ final class Upstream {
     let definition: UpstreamDefinition
     let index: Int
     let isDemo: Bool
+    /// Its servers may speak HTTP/2.
+    private(set) var takesHTTP2: Bool
     let timeouts: UpstreamTimeouts
     let nameText = ByteBuffer(capacity: 16)
     private(set) var servers: [UpstreamServer] = []
@@ -29,6 +31,7 @@ final class Upstream {
         self.worker = worker
         nameText.append(text: definition.name)
         isDemo = definition.isDemo
+        takesHTTP2 = definition.takesHTTP2
         timeouts = definition.timeouts
         mostIdle = definition.pool.maximumIdle
         limit = max(1, (definition.pool.maximumConnections + workers - 1) / workers)
@@ -44,13 +47,17 @@ final class Upstream {
         for server in servers {
             server.resumption.forget()
             server.closeIdle()
+            server.retireStreams()
         }
     }
 
     /// For upstreams of one server that is made apart: the origin of a redirect hop.
-    func add(_ server: UpstreamServer) { servers.append(server) }
+    func add(_ server: UpstreamServer) {
+        servers.append(server)
+        if server.definition.scheme == .https { takesHTTP2 = true }
+    }
 
-    var idleCount: Int { servers.reduce(0) { $0 + $1.idleCount } }
+    var idleCount: Int { servers.reduce(0) { $0 + $1.idleCount + $1.unusedCount } }
 
     /// Its servers are on private addresses, so hops to such are no step inside.
     var isPrivate: Bool {
@@ -126,7 +133,7 @@ final class Upstream {
         isServing = true
         // One that fails at once passes its turn on; each is asked once.
         var turns = waiting.count
-        while turns > 0, !waiting.isEmpty, hasRoom || servers.contains(where: { $0.idleCount > 0 }) {
+        while turns > 0, !waiting.isEmpty, hasRoom || servers.contains(where: { $0.idleCount > 0 || $0.hasStreamRoom }) {
             turns -= 1
             waiting.removeFirst().acquire()
         }
@@ -138,7 +145,10 @@ final class Upstream {
     /// Closes what is idle; connections in use are closed when they have done their work.
     func retire() {
         isRetired = true
-        for server in servers { server.closeIdle() }
+        for server in servers {
+            server.closeIdle()
+            server.retireStreams()
+        }
     }
 }
 
@@ -157,6 +167,10 @@ final class UpstreamServer {
     /// `preserve_host: auto` keeps the client's Host but for https to a name, where the certificate and Host are to agree.
     let prefersClientHost: Bool
     private var idle: [UpstreamConnection] = []
+    /// Connections of HTTP/2, and what is known of the server's speaking it; see `UpstreamServer+HTTP2.swift`.
+    var multiplexed: [HTTP2UpstreamConnection] = []
+    var speaksHTTP2: Bool?
+    var connecting: UpstreamConnection?
     var requestsUnderWay = 0
     private(set) var addresses: [SocketAddress] = []
     /// When the name is to be asked for again.

@@ -30,7 +30,7 @@ package enum ApplicationProtocol: String, Sendable, Hashable {
     case http2 = "h2"
 
     /// What a listener or an upstream offers that names no protocols.
-    package static let offered: [ApplicationProtocol] = [.http11]
+    package static let offered: [ApplicationProtocol] = [.http2, .http11]
 
     /// Each behind its length (RFC 7301 section 3.1).
     static func wireForm(_ protocols: [ApplicationProtocol]) -> [UInt8] {

@@ -1,0 +1,83 @@
+internal import HTTP
+internal import Policy
+internal import Transport
+
+// Servers that speak HTTP/2: few connections with many streams.
+
+extension UpstreamServer {
+    /// HTTP/2 is what its connections speak, as far as that is known.
+    private var expectsHTTP2: Bool {
+        switch upstream.definition.applicationProtocol {
+        case .http1: false
+        case .h2, .h2c: true
+        // Until it is known, one finds it out for all.
+        case .auto: speaksHTTP2 ?? true
+        }
+    }
+
+    /// A connection is on its way that will have room for streams.
+    var isAboutToSpeakHTTP2: Bool { expectsHTTP2 && (connecting?.isOpen ?? false) }
+
+    func isConnecting(_ connection: UpstreamConnection) { if upstream.takesHTTP2 { connecting = connection } }
+
+    /// What the connection that is now established speaks.
+    func takesHTTP2(_ connection: UpstreamConnection) -> Bool {
+        switch upstream.definition.applicationProtocol {
+        case .http1: false
+        case .h2c: connection.tls == nil || connection.tls?.negotiatedProtocol == .http2
+        case .h2, .auto: connection.tls?.negotiatedProtocol == .http2
+        }
+    }
+
+    /// HTTP/2 is demanded, and the server has chosen otherwise.
+    func refusesHTTP2(_ connection: UpstreamConnection) -> Bool {
+        upstream.definition.applicationProtocol == .h2 && !takesHTTP2(connection)
+    }
+
+    /// Gives the socket to a connection that speaks HTTP/2; nil when that can not be.
+    func becomeHTTP2(_ connection: UpstreamConnection) -> HTTP2UpstreamConnection? {
+        let successor = HTTP2UpstreamConnection(worker: worker, server: self, client: connection.client)
+        connection.loader = nil
+        connection.handOver(to: successor)
+        connecting = nil
+        speaksHTTP2 = true
+        guard successor.begin() else {
+            successor.close()
+            return nil
+        }
+        multiplexed.append(successor)
+        return successor
+    }
+
+    /// The connection speaks HTTP/1.1; true when that is news.
+    func speaksHTTP1() -> Bool {
+        connecting = nil
+        defer { speaksHTTP2 = false }
+        return speaksHTTP2 != false
+    }
+
+    func connectionWithRoom(for exchange: Exchange) -> HTTP2UpstreamConnection? {
+        if multiplexed.isEmpty { return nil }
+        let client = proxiedClient(of: exchange)
+        return multiplexed.first { $0.client == client && $0.hasRoom }
+    }
+
+    var hasStreamRoom: Bool { multiplexed.contains { $0.hasRoom } }
+
+    var unusedCount: Int { multiplexed.count { $0.streamCount == 0 } }
+
+    func remove(_ connection: HTTP2UpstreamConnection) { multiplexed.removeAll { $0 === connection } }
+
+    func retireStreams() { for connection in multiplexed { connection.retire() } }
+}
+
+extension UpstreamDefinition {
+    /// Some server may speak HTTP/2.
+    var takesHTTP2: Bool {
+        switch applicationProtocol {
+        case .http1: false
+        case .h2, .h2c: true
+        case .auto: usesTLS
+        }
+    }
+}
