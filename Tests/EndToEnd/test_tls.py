@@ -393,6 +393,23 @@ def test_a_certificate_of_ours_is_shown(proxy, secure_origin, certificates):
     assert shown.ask().status == 200
 
 
+def test_a_new_certificate_of_ours_is_shown_by_new_connections(proxy, secure_origin, certificates, tmp_path):
+    def serve(request, wire):
+        reply(wire, dict(pair for part in wire.socket.getpeercert()["subject"] for pair in part)["commonName"])
+
+    def install(name):
+        for part in ("pem", "key"):
+            shutil.copy(certificates / ("%s.%s" % (name, part)), tmp_path / ("new." + part))
+            os.replace(tmp_path / ("new." + part), tmp_path / ("our." + part))
+
+    install("alice")
+    more = ", cert: %s, key: %s" % (tmp_path / "our.pem", tmp_path / "our.key")
+    one = proxy("listen: 127.0.0.1:@LISTEN@\n" + UPSTREAM, HOST="localhost", MORE=more, CERTS=certificates.folder, ORIGIN=secure_origin(serve, demands=True).port)
+    assert one.ask().text == "alice"
+    install("revoked")  # by a list that this origin does not have
+    eventually(lambda: one.ask().text == "revoked")
+
+
 def test_upstream_sessions_are_resumed(proxy, secure_origin, certificates):
     def serve(request, wire):
         reply(wire, "ok", headers={"Connection": "close"})
