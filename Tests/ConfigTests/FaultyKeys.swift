@@ -121,7 +121,6 @@ let faultyKeys: [Example] = [
             #"2:12: error: upstreams.default: `url` or `servers` is missing (such as `url: http://127.0.0.1:3000`)"#,
             #"2:13: error: upstreams.default.uri: unknown key `uri` (did you mean `url`?)"#,
             #"2:28: error: upstreams.default.health: `health` is not in this version (health checking comes later)"#,
-            #"2:86: error: upstreams.default.protocol: `h2c` is not in this version (HTTP/2 comes later)"#,
         ]),
     Example(
         #"""
@@ -136,7 +135,6 @@ let faultyKeys: [Example] = [
         [
             #"2:5: error: listeners[0]: `proxy_protocol` is taken from `trusted_proxies` only, and there are none (add `trusted_proxies` with the addresses of the proxies in front)"#,
             #"3:25: error: listeners[0].tls.certificates: `certificates` is empty"#,
-            #"4:17: error: listeners[0].protocols[0]: `h2` is not in this version (HTTP/2 comes later)"#,
             #"6:10: error: listeners[0].h2c: expected `true` or `false`, found `maybe`"#,
         ]),
     Example(
