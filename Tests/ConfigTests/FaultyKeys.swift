@@ -99,7 +99,6 @@ let faultyKeys: [Example] = [
             #"2:12: error: upstreams.default: `url` or `servers` is missing (such as `url: http://127.0.0.1:3000`)"#,
             #"2:13: error: upstreams.default.uri: unknown key `uri` (did you mean `url`?)"#,
             #"2:28: error: upstreams.default.health: `health` is not in this version (health checking comes later)"#,
-            #"2:86: error: upstreams.default.protocol: `h2c` is not in this version (HTTP/2 comes later)"#,
         ]),
     Example(
         #"""
@@ -114,7 +113,6 @@ let faultyKeys: [Example] = [
         [
             #"2:5: error: listeners[0]: `proxy_protocol` is taken from `trusted_proxies` only, and there are none (add `trusted_proxies` with the addresses of the proxies in front)"#,
             #"3:25: error: listeners[0].tls.certificates: `certificates` is empty"#,
-            #"4:17: error: listeners[0].protocols[0]: `h2` is not in this version (HTTP/2 comes later)"#,
             #"6:10: error: listeners[0].h2c: expected `true` or `false`, found `maybe`"#,
         ]),
     Example(
@@ -128,6 +126,21 @@ let faultyKeys: [Example] = [
             #"2:1: error: `authenticators` is not in this version (client authentication comes later)"#,
             #"3:1: error: `authenticate` is not in this version (client authentication comes later)"#,
             #"4:1: error: `allow` is not in this version (client authorization comes later)"#,
+        ]),
+    Example(
+        #"""
+        listeners: [{address: ":80", protocols: [h2]}]
+        upstreams:
+          a: {url: http://a, protocol: h2}
+          b: {url: https://b, protocol: h2c}
+          c: {url: http://c, protocol: h3}
+        proxy: {upstream: a}
+        """#,
+        [
+            #"1:41: error: listeners[0].protocols: `h2` is spoken with TLS (write `h2c: true` for HTTP/2 without TLS)"#,
+            #"3:32: error: upstreams.a.protocol: `h2` is spoken with TLS (write `h2c` for HTTP/2 without TLS, or an `https` URL)"#,
+            #"4:33: error: upstreams.b.protocol: `h2c` is HTTP/2 without TLS (write `h2` for servers with an `https` URL)"#,
+            #"5:32: error: upstreams.c.protocol: expected `auto`, `http/1.1`, `h2` or `h2c`, found `h3`"#,
         ]),
     Example(
         #"""
