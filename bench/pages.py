@@ -61,8 +61,8 @@ def page():
 
 
 class Stage:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, binary):
+        self.folder, self.binary = folder, binary
         folder.chmod(0o755)
         origin, proxy = free_ports(2)
         self.values = {"WORKDIR": folder, "ORIGIN": origin, "PROXY": proxy, "SCRIPT": SCRIPT}
@@ -84,7 +84,7 @@ class Stage:
     def command(self, name, more=""):
         if name == "nginx":
             return self.nginx("nginx.conf", NGINX, more)
-        return [ROOT / ".build/release/authproxy", "run", "-c", self.write("authproxy.yaml", AUTHPROXY)]
+        return [self.binary, "run", "-c", self.write("authproxy.yaml", AUTHPROXY)]
 
     @contextlib.contextmanager
     def running(self, name, wrapper=(), more=""):
@@ -142,10 +142,12 @@ class Stage:
             log = self.folder / ("callgrind-%s-%d" % (name, requests))
             # The kernel's share is the same work for both: it is not counted.
             wrapper = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=%s" % log]
-            with self.running(name, wrapper, "master_process off;"):
+            with self.running(name, wrapper, " master_process off;") as process:
                 with self.connection() as connection:
                     for _ in range(requests):
                         self.ask(connection)
+                process.child.terminate()
+                process.child.wait(120)  # valgrind takes its time
             return int(re.search(r"Collected\s*:\s*(\d+)", log.read_text())[1])
         few = max(10, count // 10)
         return (total(count) - total(few)) / (count - few)
@@ -156,12 +158,13 @@ def main():
     parser.add_argument("--seconds", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, help="count instructions of so many requests instead of measuring time")
+    parser.add_argument("--binary", default=ROOT / ".build/release/authproxy")
     options = parser.parse_args()
     for needed in ["nginx", "wrk"] + (["valgrind"] if options.count else []):
         if not shutil.which(needed):
             sys.exit(needed + " is not installed")
     with tempfile.TemporaryDirectory(prefix="bench-pages-") as folder:
-        stage = Stage(Path(folder))
+        stage = Stage(Path(folder), options.binary)
         names = ("authproxy", "nginx")
         try:
             if options.count:

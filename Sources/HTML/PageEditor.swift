@@ -57,7 +57,10 @@ package final class PageEditor {
 
     /// Passes on what it can of the page's next bytes, with what is to be inserted among them.
     package func append(_ input: Span<UInt8>, to out: ByteBuffer) {
-        if isPassing { return out.append(input) }
+        if isPassing {
+            passFirst(to: out)
+            return out.append(input)
+        }
         if !hasBegun {
             first.append(input)
             guard begin(to: out) else { return }
@@ -82,14 +85,21 @@ package final class PageEditor {
             edit(first.span, to: out)
             first.clear()
         }
-        if isPassing { return }
+        if isPassing { return passFirst(to: out) }
         // A less-than sign at the very end is text.
         if tokenizer.state == .tagOpen { insert(structure.text(), to: out) }
         if structure.hasContent && tokenizer.isInMarkup {
             insert(structure.hasFrames ? remaining.subtracting([.bodyStart, .bodyEnd]) : remaining, to: out)
         }
         passHeld(to: out)
+        passFirst(to: out)
+    }
+
+    /// Half of a unit that its other half has not come for.
+    private func passFirst(to out: ByteBuffer) {
+        if first.isEmpty { return }
         out.append(first.span)
+        first.clear()
     }
 
     /// Looks at the first bytes; false: there are too few of them.

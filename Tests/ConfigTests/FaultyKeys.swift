@@ -77,10 +77,32 @@ let faultyKeys: [Example] = [
     Example(
         #"""
         upstream: demo
+        html:
+          csp: none
+          inject:
+            - {at: head, css: missing.css}
+            - {at: body_end}
+            - {at: body_end, html: x, js: missing.js}
+            - {css_url: "/a b"}
+            - {at: body_end, html: "${file:x}"}
+        """#,
+        [
+            #"3:8: error: html.csp: expected `nonce` or `leave`, found `none` (did you mean `nonce`?)"#,
+            #"5:12: error: html.inject[0].at: expected `head_start`, `head_end`, `body_start` or `body_end`, found `head`"#,
+            #"5:23: error: html.inject[0].css: `missing.css` can not be read: No such file or directory"#,
+            #"6:7: error: html.inject[1]: nothing to insert (give one of `css`, `js`, `css_url`, `js_url` or `html`)"#,
+            #"7:31: error: html.inject[2].js: `html` is given too (write an entry for each)"#,
+            #"8:7: error: html.inject[3]: `at` is missing (it is `head_start`, `head_end`, `body_start` or `body_end`)"#,
+            #"8:17: error: html.inject[3].css_url: a URL has no white space (such as `/assets/brand.css`, served by this proxy or by the site)"#,
+            #"9:29: error: html.inject[4].html: `${file:x}` may be a secret; it may not stand where clients see it"#,
+        ]),
+    Example(
+        #"""
+        upstream: demo
         frobnicate: 1
         """#,
         [
-            #"2:1: error: unknown key `frobnicate` (known here: `listen`, `listeners`, `trusted_proxies`, `upstream`, `upstreams`, `credentials`, `rules`, `request`, `credential`, `on_missing`, `proxy`, `block`, `respond`, `redirect`, `response`, `cache_storage`, `limits`, `timeouts`, `canonical`, `workers`, `instance`, `admin` and `log`)"#
+            #"2:1: error: unknown key `frobnicate` (known here: `listen`, `listeners`, `trusted_proxies`, `upstream`, `upstreams`, `credentials`, `rules`, `request`, `credential`, `on_missing`, `proxy`, `block`, `serve`, `respond`, `redirect`, `response`, `cache_storage`, `html`, `limits`, `timeouts`, `canonical`, `workers`, `instance`, `admin` and `log`)"#
         ]),
     Example(
         #"""

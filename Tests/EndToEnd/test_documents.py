@@ -76,6 +76,6 @@ def test_every_error_reason_is_in_the_table():
     table = (ROOT / "docs/configuration.md").read_text()
     reasons = "not_found bad_request method_not_allowed uri_too_long header_too_large body_too_large no_rule forbidden blocked request_timeout " \
               "loop_detected redirect_loop credential_unavailable internal_error misdirected upstream_unreachable upstream_protocol_error " \
-              "upstream_timeout overloaded shutting_down"
+              "upstream_timeout upstream_tls overloaded shutting_down"
     for reason in reasons.split():
         assert "`%s`" % reason in table, reason

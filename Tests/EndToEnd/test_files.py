@@ -400,6 +400,63 @@ def test_the_log_tells_the_octets_that_were_sent(proxy, files):
     assert sizes == {"/a.txt": 5, "/big.bin": MIB}
 
 
+def old(path):
+    """As if it had been written a while ago: only what has been left alone is kept. The time of change can not be set, but be waited for."""
+    eventually(lambda: time.time() - path.stat().st_ctime > 2.1)
+
+
+@pytest.mark.parametrize("name, size, wanted", [("small.bin", 1024, 3), ("large.bin", 20000, 6)])
+def test_system_calls_of_a_file_are_counted(proxy, files, tmp_path, name, size, wanted):
+    (files / name).write_bytes(bytes(size))
+    one = proxy(CONFIG % "" + "log: {access: false}\n", FILES=files)
+    old(files / name)
+    with one.client() as client:
+        for _ in range(100):
+            client.ask(target="/" + name)
+        tracer = subprocess.Popen(["strace", "-f", "-c", "-U", "name,calls", "-o", tmp_path / "calls", "-p", str(one.pid)],
+                                  stderr=subprocess.PIPE, text=True)
+        assert "attached" in tracer.stderr.readline()
+        for _ in range(1000):
+            client.ask(target="/" + name)
+        tracer.send_signal(signal.SIGINT)
+        tracer.communicate(timeout=10)
+    calls = {call: int(number) for call, number in re.findall(r"^(\w+)\s+(\d+)$", (tmp_path / "calls").read_text(), re.M)}
+    mine = sum(number for call, number in calls.items() if call not in ("total", "epoll_wait", "epoll_pwait")) / 1000
+    assert mine <= wanted + 0.1, calls
+
+
+def test_a_small_file_that_changes_is_never_sent_from_memory(proxy, files):
+    path = files / "a.txt"
+    one = serving(proxy, files)
+    old(path)
+    with one.client() as client:
+        for _ in range(3):
+            assert client.ask(target="/a.txt").body == b"alpha"
+        with open(path, "r+") as out:  # in place, of the same length
+            out.write("omega")
+        assert client.ask(target="/a.txt").body == b"omega"
+        stamp = path.stat().st_mtime_ns
+        old(path)
+        client.ask(target="/a.txt")
+        with open(path, "r+") as out:
+            out.write("gamma")
+        os.utime(path, ns=(stamp, stamp))  # and with the old time of modification
+        assert client.ask(target="/a.txt").body == b"gamma"
+        old(path)
+        client.ask(target="/a.txt")
+        (files / "new").write_text("delta")
+        os.replace(files / "new", path)
+        assert client.ask(target="/a.txt").body == b"delta"
+        old(path)
+        client.ask(target="/a.txt")
+        path.chmod(0)
+        assert os.geteuid() == 0 or client.ask(target="/a.txt").status == 404
+        path.unlink()
+        assert client.ask(target="/a.txt").status == 404
+        path.symlink_to("../secret.txt")
+        assert client.ask(target="/a.txt").status == 404
+
+
 # --- Codings ------------------------------------------------------------------
 
 TEXT = "".join("body { margin: %dpx }\n" % number for number in range(2000))

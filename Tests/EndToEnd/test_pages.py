@@ -6,6 +6,7 @@ import pytest
 import zstandard
 
 from harness import MIB, Client, eventually, reply
+from http2 import HTTP2
 
 INJECT = """
 listen: 127.0.0.1:@LISTEN@
@@ -145,6 +146,16 @@ def test_a_damaged_page_is_broken_off_and_never_shown_as_complete(proxy, origin,
                 pass
         assert ended.type.__name__ in ("Gone", "ConnectionResetError")
     assert one.ask(headers={"Sec-Fetch-Dest": "empty"}).body == data, "others are served on"
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_streams_of_http_2_carry_edited_pages_beside_others(proxy, origin, coding):
+    upstream = origin(html(ENCODE[coding](PAGE.encode()), coding))
+    one = proxy(INJECT.replace("listen: 127.0.0.1:@LISTEN@", "listeners: [{address: '127.0.0.1:@LISTEN@', h2c: true}]"), ORIGIN=upstream.port)
+    with HTTP2(one.port) as client:
+        for fields in ({}, {"sec-fetch-dest": "empty"}, {}):
+            answer = client.fetch(fields=[("accept-encoding", coding), *fields.items()])
+            assert DECODE[coding](answer.body) == (PAGE.encode() if fields else EDITED)
 
 
 def test_a_client_with_http_1_0_gets_a_page_that_ends_with_the_connection(proxy, origin):

@@ -4,8 +4,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from certificates import Certificates
 from harness import eventually, reply
-from test_browser import browser  # the fixture
 
 STRICT = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
 INJECT = """
@@ -55,6 +55,20 @@ def test_a_style_and_a_script_at_the_documents_end_change_what_is_shown(proxy, o
     assert browser.script("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
     assert browser.script("document.querySelector('#badge').textContent") == "badge é </script>"
     assert browser.script("window.own") == 1, "the page's own scripts run"
+    assert not errors(browser)
+
+
+def test_the_same_over_tls_and_http_2(proxy, origin, browser, tmp_path):
+    page = "<!doctype html><html><head><title>t</title></head><body><h1>site</h1></body></html>"
+    upstream = origin(site({"/": ({"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": STRICT}, page)}))
+    secure = "listeners: [{address: '127.0.0.1:@LISTEN@', tls: {certificates: [{cert: @CERTS@/server.pem, key: @CERTS@/server.key}]}}]"
+    one = proxy(INJECT.replace("listen: 127.0.0.1:@LISTEN@", secure), ORIGIN=upstream.port, files=FILES, CERTS=Certificates(tmp_path).folder)
+    browser.call("Security.setIgnoreCertificateErrors", ignore=True)  # nobody knows the authority
+    browser.console.clear()
+    browser.go("https://127.0.0.1:%d/" % one.port)
+    assert browser.script("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
+    assert browser.script("document.querySelector('#badge').textContent") == "badge é </script>"
+    assert browser.script("performance.getEntriesByType('navigation')[0].nextHopProtocol") == "h2"
     assert not errors(browser)
 
 

@@ -45,7 +45,8 @@ def test_a_warm_request_over_tls_allocates_nothing_of_our_own(proxy, secure_orig
         assert count() > 0, "the counter is not in force"
         requests(1000)
         short, long = requests(1000), requests(3000)
-    assert max(short, long) <= 30, "%d allocations for 1,000 requests, %d for 3,000" % (short, long)
+    # The control plane looks at the certificates' files by the clock; one allocation in a request would show 3,000 times.
+    assert short < 50 and long < 150, "%d allocations for 1,000 requests, %d for 3,000" % (short, long)
 
 
 def test_a_warm_request_over_tls_costs_four_data_system_calls(proxy, secure_origin, certificates, tmp_path):
@@ -83,7 +84,12 @@ def test_an_idle_tls_connection_holds_no_buffers(proxy, origin, certificates):
     assert grown < 16, "%.1f KiB a connection" % grown
 
 
-def test_without_tls_openssl_is_not_set_up(proxy, origin):
-    one = proxy("listen: 127.0.0.1:@LISTEN@\nworkers: 1\nupstream: http://127.0.0.1:@ORIGIN@\n", ORIGIN=origin(serve).port)
-    assert one.ask().status == 200
-    assert one.memory() < 14 * 1024
+def test_without_tls_openssl_is_not_set_up(proxy, origin, certificates, tmp_path):
+    """Its configuration is the first thing that OpenSSL reads."""
+    plain = "listen: 127.0.0.1:@LISTEN@\nupstream: http://127.0.0.1:@ORIGIN@\n"
+    for config, is_read in ((plain, False), (LISTENER + "upstream: demo\n", True)):
+        trace = tmp_path / str(is_read)
+        one = proxy(config, CERTS=certificates.folder, ORIGIN=origin(serve).port, wrapper=("strace", "-f", "-o", trace, "-e", "trace=openat"))
+        with one.client() as client:
+            client.request()
+        assert ("openssl.cnf" in trace.read_text()) == is_read

@@ -72,6 +72,11 @@ module HTTP
 
 fuzz head HTTP
 fuzz chunked HTTP
+if [[ $wanted == "  " || $wanted == *" proxyheader "* || $wanted == *" yaml "* ]]; then
+    module Transport
+    libraries=(-lssl -lcrypto)
+    fuzz proxyheader Transport
+fi
 
 module HTML
 fuzz page HTTP HTML
@@ -84,7 +89,6 @@ if [[ $wanted == "  " || $wanted == *" target "* || $wanted == *" yaml "* ]]; th
 fi
 if [[ $wanted == "  " || $wanted == *" yaml "* ]]; then
     module Codings
-    module Transport
     libraries+=(-lssl -lcrypto -lz -lbrotlidec -lbrotlienc -lzstd -lnghttp2)
     module Proxy
     module Config

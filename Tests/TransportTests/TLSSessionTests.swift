@@ -60,7 +60,7 @@ import Transport
         let (client, server) = try pair.sessions()
         shakeHands(client, server)
         #expect(client.isEstablished && server.isEstablished)
-        #expect(client.negotiatedProtocol == .http11 && server.negotiatedProtocol == .http11)
+        #expect(client.negotiatedProtocol == .http2 && server.negotiatedProtocol == .http2)
         #expect(server.promisedNames?.first?.covers("app.localhost") == true)
         let text = (0..<40_000).map { UInt8(truncatingIfNeeded: $0) }
         #expect(text.withUnsafeBytes { unsafe client.encrypt($0) })
@@ -68,6 +68,13 @@ import Transport
         server.finishSending()
         #expect(pass(server, to: client).isEmpty)
         #expect(client.peerHasFinished && !client.isTruncated && client.failure == nil)
+    }
+
+    @Test func theServersPreferenceChoosesTheProtocol() throws {
+        let pair = try Pair(keys: TicketKeys()) { $0.protocols = [.http11, .http2] }
+        let (client, server) = try pair.sessions()
+        shakeHands(client, server)
+        #expect(client.negotiatedProtocol == .http11 && server.negotiatedProtocol == .http11)
     }
 
     @Test func anEndWithoutFarewellIsTold() throws {

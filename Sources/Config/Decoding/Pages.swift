@@ -24,8 +24,8 @@ extension ConfigurationDecoder {
         for more in given.dropFirst() {
             fail(more.key, joined(fields.path, more.name), "`\(given[0].name)` is given too", hint: "write an entry for each")
         }
-        guard let kind = given.first?.name, let source = fields[kind], let content = content(kind, source) else { return nil }
-        guard let point = fields.word("at").flatMap({ name in InsertionPoint.allCases.first { $0.name == name } }) else {
+        let point = fields.word("at").flatMap { name in InsertionPoint.allCases.first { $0.name == name } }
+        guard let kind = given.first?.name, let source = fields[kind], let content = content(kind, source), let point else {
             return nil
         }
         let written = source.node.text ?? ""

@@ -13,7 +13,8 @@ enum HostPromise {
     case names([CertificateNames], last: ByteBuffer)
 
     func covers(_ host: Span<UInt8>) -> Bool {
-        guard case .names(let names, let last) = self else { return true }
+        // Without a host, as HTTP/1.0 has it, a request is for whom it was sent to.
+        guard case .names(let names, let last) = self, !host.isEmpty else { return true }
         if last.equals(host) { return true }
         var text = String(decoding: Array(copying: host), as: UTF8.self)
         if text.hasSuffix(".") { text.removeLast() }
@@ -37,12 +38,27 @@ extension ClientConnection {
         }
     }
 
-    /// True unless it failed in the handshake, which is told and counted.
+    /// The handshake failed: told, counted, and explained to who meant plain HTTP.
     func noteHandshakeFailure() {
         guard let tls, !tls.isEstablished, let failure = tls.failure else { return }
         worker.metrics.handshakeFailed()
         worker.log(.debug, "TLS with a client failed: \(failure.text)")
+        if failure.isPlainRequest {
+            let answer = Self.advice
+            unsafe transmit(UnsafeRawBufferPointer(start: answer.utf8Start, count: answer.utf8CodeUnitCount))
+        }
     }
+
+    private static let advice: StaticString = """
+        HTTP/1.1 400 Bad Request\r
+        Authproxy-Error: bad_request\r
+        Content-Type: text/plain\r
+        Content-Length: 45\r
+        Connection: close\r
+        \r
+        This address speaks https, the request http.
+
+        """
 
     // MARK: The PROXY protocol
 

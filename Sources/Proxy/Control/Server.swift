@@ -62,12 +62,16 @@ package final class Server {
         let count = configuration.workers ?? SystemCalls.coreCount
         sockets = ListeningSockets(workers: count)
         service = ServiceManager.fromEnvironment()
+        let contexts: [Handover<TLSContexts>]
         do {
             signals = try SignalSource()
             loop = try EventLoop()
             resolver = try Resolver()
             logWriter = try LogWriter(configuration.log, allowsColour: options.isTerminal)
             tls = try TLSControl(configuration)
+            // Watched before it is read, so that no change is missed, and read before a client can connect.
+            watched = WatchedFiles(configuration, dependencies: options.watchesConfiguration ? dependencies : [])
+            contexts = try tls.adopt(configuration, workers: count)
             try sockets.adopt(configuration.listeners)
         } catch let failure as TLSFiles.Failure {
             throw StartFailure(text: "\(failure.path): \(failure.text)", isConfiguration: true)
@@ -76,10 +80,9 @@ package final class Server {
         } catch {
             throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
         }
-        watched = WatchedFiles(configuration, dependencies: options.watchesConfiguration ? dependencies : [])
         indexes = labels.adopt(configuration)
+        startWorkers(count, contexts)
         do {
-            try startWorkers(count)
             try addHandlers()
             admin = try AdminListener(server: self)
         } catch {
@@ -92,7 +95,7 @@ package final class Server {
         return String(random.next() & 0xffff_ffff, radix: 16)
     }
 
-    private func startWorkers(_ count: Int) throws(TLSFiles.Failure) {
+    private func startWorkers(_ count: Int, _ contexts: [Handover<TLSContexts>]) {
         let limit = ConnectionLimit.clamped(configuration.limits.connections)
         if limit < configuration.limits.connections {
             configuration.limits.connections = limit
@@ -104,8 +107,8 @@ package final class Server {
             guard let mailbox = try? Mailbox<WorkerMessage>() else { continue }
             let start = WorkerStart(
                 index: index, workerCount: count, mailbox: mailbox, resolver: resolver, logWriter: logWriter, instance: instance)
-            let contexts = try TLSContexts(configuration, keys: tls.keys)
-            mailbox.post(.adopt(Handover(Snapshot(adoption, tls: contexts)), sockets.sockets(forWorker: index)))
+            let snapshot = Snapshot(adoption, tls: contexts[index].take() ?? TLSContexts())
+            mailbox.post(.adopt(Handover(snapshot), sockets.sockets(forWorker: index)))
             workers.append(WorkerThread(start))
         }
     }

@@ -3,7 +3,7 @@ internal import Transport
 /// The control plane's side of TLS: makes each worker's contexts, and the keys of tickets that all have in common.
 final class TLSControl {
     /// Nil until a listener has TLS.
-    private(set) var keys: TicketKeys?
+    private var keys: TicketKeys?
 
     init(_ configuration: Configuration) throws(TLSFiles.Failure) { try makeKeys(configuration) }
 

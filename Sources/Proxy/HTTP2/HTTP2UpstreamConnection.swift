@@ -158,6 +158,12 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
     /// A newer configuration has taken over.
     func retire() { if isUnwanted { end() } }
 
+    /// What its handshake was made with is no longer in force: it takes no more streams.
+    func renew() {
+        isEnding = true
+        retire()
+    }
+
     private func end() {
         session.terminate(NGHTTP2_NO_ERROR)
         flush()

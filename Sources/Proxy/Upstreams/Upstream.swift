@@ -47,6 +47,7 @@ final class Upstream {
         for server in servers {
             server.resumption.forget()
             server.closeIdle()
+            server.renewStreams()
             server.retireStreams()
         }
     }

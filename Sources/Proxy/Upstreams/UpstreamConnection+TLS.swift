@@ -38,7 +38,7 @@ extension UpstreamConnection {
 
     /// Drives the handshake. A server that speaks HTTP before it is asked does not speak it to us.
     func shakeHands(_ tls: TLSSession, for loader: UpstreamLoader) {
-        guard isReadable, !isBroken || tls.failure == nil else { return }
+        guard isReadable else { return }
         worker.receiveBuffer.clear()
         switch receive(into: worker.receiveBuffer) {
         case .wouldBlock:

@@ -76,6 +76,9 @@ extension UpstreamServer {
 
     func remove(_ connection: HTTP2UpstreamConnection) { multiplexed.removeAll { $0 === connection } }
 
+    /// New streams go to new connections.
+    func renewStreams() { for connection in multiplexed { connection.renew() } }
+
     func retireStreams() { for connection in multiplexed { connection.retire() } }
 }
 

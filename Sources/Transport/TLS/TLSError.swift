@@ -5,6 +5,10 @@ package struct TLSError: Error, Sendable, Equatable {
     package var text: String
     package init(_ text: String) { self.text = text }
 
+    /// The peer sent a request in plaintext.
+    package var isPlainRequest: Bool { text == Self.plainRequest }
+    private static let plainRequest = "http request"
+
     /// The oldest entry of the thread's error queue, which is emptied: OpenSSL looks at leftovers when it is asked what went wrong.
     static func taken(_ fallback: String) -> TLSError {
         let code = ERR_get_error()

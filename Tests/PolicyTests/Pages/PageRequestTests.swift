@@ -1,0 +1,82 @@
+import Testing
+
+@testable import HTML
+@testable import HTTP
+@testable import Policy
+
+struct PageRequestTests {
+    private let insertions = PageInsertions(
+        [InsertionDefinition(point: .bodyEnd, content: .html(Array("x".utf8)), display: "")], mode: .nonce)
+
+    private func page(_ fields: [(String, String)], method: String = "GET") -> PageRequest? {
+        PageRequest(RuleFixture.request(method, "/", fields: fields), insertions)
+    }
+
+    @Test(arguments: [
+        ("Sec-Fetch-Dest", "document", true, true), ("Sec-Fetch-Dest", "iframe", true, true),
+        ("Sec-Fetch-Dest", "empty", false, false),
+        ("Sec-Fetch-Dest", "image", false, false), ("Accept", "text/html,*/*;q=0.8", true, false), ("Accept", "*/*", true, false),
+        ("Accept", "application/json", false, false), ("X-None", "1", true, false),
+        ("X-Requested-With", "XMLHttpRequest", false, false),
+    ])
+    func documentsAreToldByWhatTheRequestSays(name: String, value: String, isPage: Bool, isCertain: Bool) {
+        let page = page([(name, value)])
+        #expect((page != nil) == isPage && page?.isCertain ?? false == isCertain)
+    }
+
+    /// The line as it is sent; nil when it is not.
+    private func sent(_ name: String, _ value: String, isCertain: Bool) -> String? {
+        guard let page = page(isCertain ? [("Sec-Fetch-Dest", "document")] : []) else { return "no page" }
+        let (nameBytes, bytes) = (Array(name.utf8), Array(value.utf8))
+        let change = page.change(of: nameBytes.span, bytes.span)
+        if change == .drop { return nil }
+        let out = ByteBuffer()
+        page.append(bytes.span, change, to: out)
+        return RuleFixture.text(out)
+    }
+
+    @Test(arguments: [
+        ("gzip, deflate, br, zstd", "gzip, deflate, br, zstd"), ("gzip, dcb, dcz", "gzip"), ("dcb", "identity"),
+        ("br;q=0.5, compress, *;q=0", "br;q=0.5, *;q=0"), ("*", "gzip, br, zstd"), ("*;q=0.5", "gzip;q=0.5, br;q=0.5, zstd;q=0.5"),
+        ("", "identity"),
+    ])
+    func onlyCodingsThatCanBeUndoneAreAskedFor(value: String, expected: String) {
+        #expect(sent("Accept-Encoding", value, isCertain: false) == expected)
+    }
+
+    private func edited(_ tag: String) -> String {
+        let out = ByteBuffer()
+        let bytes = Array(tag.utf8)
+        PageTag(insertions.digest).appendEdited(bytes.span, to: out)
+        return RuleFixture.text(out)
+    }
+
+    @Test(arguments: ["\"x\"", "W/\"x\"", "\"\"", "\"a~b\"", "W/\"00000000w\""])
+    func aTagGoesOutAndComesBack(tag: String) {
+        #expect(edited(tag).hasPrefix("W/\"") && edited(tag) != tag)
+        #expect(sent("If-None-Match", edited(tag), isCertain: true) == tag)
+        #expect(sent("If-None-Match", "\"y\", " + edited(tag), isCertain: false) == "\"y\", " + tag)
+        let page = page([("If-None-Match", edited(tag))])
+        #expect(page?.namesEditedPage(RuleFixture.request("GET", "/", fields: [("If-None-Match", edited(tag))])) == true)
+    }
+
+    @Test func tagsOfOtherPagesStayBehind() {
+        #expect(sent("If-None-Match", "W/\"x~00000000\"", isCertain: false) == nil, "something else was inserted")
+        #expect(sent("If-None-Match", "\"x\"", isCertain: true) == nil, "nothing was inserted")
+        #expect(sent("If-None-Match", "\"x\"", isCertain: false) == "\"x\"", "it may be a picture's")
+        #expect(sent("If-None-Match", "*", isCertain: true) == "*")
+        #expect(sent("If-Modified-Since", "x", isCertain: true) == nil)
+        #expect(sent("If-Modified-Since", "x", isCertain: false) == "x")
+    }
+
+    @Test func whatIsInsertedMakesAnotherDigest() {
+        func digest(_ text: String, _ point: InsertionPoint, _ mode: PolicyMode) -> UInt64 {
+            PageInsertions([InsertionDefinition(point: point, content: .html(Array(text.utf8)), display: "")], mode: mode).digest
+        }
+        let digests = [
+            digest("x", .bodyEnd, .nonce), digest("y", .bodyEnd, .nonce), digest("x", .headEnd, .nonce),
+            digest("x", .bodyEnd, .leave),
+        ]
+        #expect(Set(digests).count == 4)
+    }
+}
