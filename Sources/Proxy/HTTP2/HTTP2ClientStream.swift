@@ -94,9 +94,12 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     override func received(_ content: Span<UInt8>) {
         guard let exchange, phase != .answering || asksForTunnel else { return consume(content.count) }
-        if phase == .content { worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
-        guard input == nil, phase != .answering, exchange.takesContent else { return keep(content) }
+        guard input == nil, phase != .answering, exchange.takesContent else {
+            keep(content)
+            return watchContent()
+        }
         pass(content, to: exchange)
+        watchContent()
         consume(content.count)
     }
 
@@ -139,12 +142,12 @@ final class HTTP2ClientStream: HTTP2Stream {
         if exchange == nil { dropInput() }
         if input == nil, isEndedByPeer { finishRequest() }
         worker.flushUpstreamOutput()
-        if phase == .content, exchange != nil { watchContent() }
+        watchContent()
     }
 
     /// A client that is not read, since what it sent has to go first, is not late.
     private func watchContent() {
-        guard let exchange, !exchange.isWaiting, !isBlocked else { return }
+        guard phase == .content, let exchange, !exchange.isWaiting, !isBlocked else { return }
         if input != nil {
             worker.loop.clearDeadline(self)
         } else {

@@ -17,7 +17,10 @@ class HTTP2Connection: Connection {
 
     private(set) final var session: HTTP2Session!
     /// The header block that is being received; nil between blocks.
-    final var block: FieldBlock?
+    final var block: FieldBlock? {
+        get { session.block }
+        set { session.block = newValue }
+    }
     final var blockStream: Int32 = 0
     private(set) final var streams: [HTTP2Stream?] = []
     private final var freeIndexes: [Int] = []
