@@ -81,11 +81,15 @@ def test_a_prefix_is_stripped_by_whole_segments(proxy, files):
     one = serving(proxy, files, "strip_prefix: /static")
     assert one.ask(target="/static/a.txt").body == b"alpha" and one.ask(target="/static/").status == 200
     assert one.ask(target="/staticky/a.txt").status == 404 and one.ask(target="/a.txt").body == b"alpha"
+    alone = one.ask(target="/static?q=1")  # links of the index are relative to the folder
+    assert (alone.status, alone.get("location")) == (307, "./static/?q=1")
 
 
 def test_flat_looks_at_the_last_segment_alone(proxy, files):
     one = serving(proxy, files, "flat: true")
     assert one.ask(target="/far/away/a.txt").body == b"alpha" and one.ask(target="/sub/b.css").status == 404
+    for folder in "/far/away/", "/far/sub", "/sub", "/sub/", "/":
+        assert one.ask(target=folder).status == 404, folder
 
 
 def test_any_letter_case_leads_to_the_file_when_asked(proxy, files):

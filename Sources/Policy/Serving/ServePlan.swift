@@ -20,7 +20,7 @@ package final class ServePlan {
 
     /// What a canonical path leads to.
     package enum Target: Sendable, Equatable {
-        /// What was appended names a file, or a folder that was asked for without the slash at its end.
+        /// What was appended names a file, or a folder that was asked for without the slash at its end; empty for the root.
         case file
         /// What was appended names a folder: empty for the root, else with a slash at its end.
         case folder
@@ -34,6 +34,8 @@ package final class ServePlan {
     /// otherwise than the rules did.
     package func appendRelativePath(_ path: Span<UInt8>, to out: ByteBuffer) -> Target {
         let rest = behindPrefix(path)
+        // `/static` of `strip_prefix: /static` is the folder itself, without its slash.
+        if rest.isEmpty, !definition.isFlat, path.isEmpty || path[path.count - 1] != UInt8(ascii: "/") { return .file }
         var start = definition.isFlat ? lastSegment(rest, in: path) : rest.lowerBound
         var isFirst = true
         while start < rest.upperBound {
@@ -45,7 +47,8 @@ package final class ServePlan {
             out.append(UInt8(ascii: "/"))
             start = end + 1
         }
-        return .folder
+        // Of a flat folder only files are given out: it would else be its own subfolder, by any name.
+        return definition.isFlat ? .nothing : .folder
     }
 
     /// By whole segments; a path that does not lie below the prefix keeps it.

@@ -123,8 +123,9 @@ final class FileFinder {
         case .exhausted: return .exhausted
         case .missing: return .missing
         case .file(let found): return .file(finish(found, place, asked))
+        case .folder where place.plan.definition.isFlat: return .missing
         case .folder:
-            name.append(UInt8(ascii: "/"))
+            if !name.isEmpty { name.append(UInt8(ascii: "/")) }
             guard case .file(let index) = findIndex(place, asked) else { return .missing }
             index.close()
             return .folder

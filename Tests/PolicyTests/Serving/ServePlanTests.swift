@@ -46,6 +46,16 @@ import Testing
         #expect(target(path) { $0.stripPrefix = "/static" }.1 == name)
     }
 
+    @Test func thePrefixAloneIsTheFolderWithoutItsSlash() {
+        let plan: (String) -> ServePlan.Target = { self.target($0) { $0.stripPrefix = "/static" }.0 }
+        #expect(plan("/static") == .file && plan("/static/") == .folder && plan("/") == .folder)
+    }
+
+    @Test(arguments: ["/", "/far/", "/far/away/"])
+    func flatFoldersHaveNoFolders(path: String) {
+        #expect(target(path) { $0.isFlat = true }.0 == .nothing)
+    }
+
     @Test(arguments: [("/far/away/a.js", "a.js"), ("/a.js", "a.js"), ("/far/", ""), ("/", ""), ("/x/%2Ea", "")])
     func flatPathsAreTheirLastSegment(path: String, name: String) {
         #expect(target(path) { $0.isFlat = true }.1 == name)
