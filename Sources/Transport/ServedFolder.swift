@@ -30,6 +30,8 @@ package final class ServedFolder {
     /// A folder that is replaced whole, as by a link that is turned to a new release, is found so fast.
     private static let checkInterval: Int64 = 1_000
     private static let mostListings = 64
+    /// The system's time of change moves in steps: a folder that has just been changed may be changed again unnoticed.
+    private static let leastAge: Int64 = 2_000_000_000
 
     struct FolderKey: Hashable {
         var device: UInt64
@@ -128,8 +130,8 @@ package final class ServedFolder {
 
     // MARK: Any letter case
 
-    /// The name in `folder`, a relative path with or without a slash at its end, that is `name` but for the case of ASCII letters; nil when there is none. A folder
-    /// is listed when it is first asked for, and again when it has changed.
+    /// The name in `folder`, a relative path with or without a slash at its end, that is `name` but for the case of ASCII letters;
+    /// nil when there is none. A folder is listed when it is first asked for, and again when it has changed.
     package func name(like name: Span<UInt8>, in folder: Span<UInt8>, now: Int64) -> [UInt8]? {
         let endsInSlash = !folder.isEmpty && folder[folder.count - 1] == UInt8(ascii: "/")
         let path = folder.extracting(0..<folder.count - (endsInSlash ? 1 : 0))
@@ -143,9 +145,12 @@ package final class ServedFolder {
             SystemCalls.close(descriptor)
             return known.name(like: name)
         }
-        if listings.count >= Self.mostListings { listings = [:] }
+        let age = FileSystemCalls.realtimeMilliseconds * 1_000_000 - identity.modifiedNanoseconds
         let listing = FolderListing(descriptor, identity)
-        listings[key] = listing
+        if age >= Self.leastAge {
+            if listings.count >= Self.mostListings { listings = [:] }
+            listings[key] = listing
+        }
         return listing.name(like: name)
     }
 }

@@ -123,9 +123,24 @@ import Testing
         #expect(name("NEW") == "New")
     }
 
+    /// The clock that the system stamps folders with moves in steps of some milliseconds.
+    @Test func aNameOfTheSameInstantAsTheListingIsFound() throws {
+        let folder = try TemporaryFolder()
+        let served = ServedFolder(folder.path)
+        let instant = time(nil)
+        func find(_ name: String) -> Bool { served.name(like: Array(name.utf8).span, in: Array("".utf8).span, now: 0) != nil }
+        folder.write("One", "")
+        folder.setTimeOfChange(instant)
+        #expect(find("one") && !find("two"))
+        folder.write("Two", "")
+        folder.setTimeOfChange(instant)
+        #expect(find("one") && find("two"))
+    }
+
     @Test func aFolderOfManyNamesIsListedOnce() throws {
         let folder = try TemporaryFolder()
         for index in 0..<5000 { folder.write("File\(index)", "") }
+        folder.setTimeOfChange(time(nil) - 60)
         let served = ServedFolder(folder.path)
         for index in 0..<5000 {
             #expect(

@@ -33,6 +33,12 @@ final class TemporaryFolder {
         close(file)
     }
 
+    /// Of the folder itself.
+    func setTimeOfChange(_ seconds: Int) {
+        let time = timespec(tv_sec: seconds, tv_nsec: 0)
+        utimensat(AT_FDCWD, path, [time, time], 0)
+    }
+
     func make(_ name: String) { mkdir("\(path)/\(name)", 0o700) }
     func link(_ name: String, to target: String) { symlink(target, "\(path)/\(name)") }
     func move(_ name: String, to other: String) { rename("\(path)/\(name)", "\(path)/\(other)") }
