@@ -7,20 +7,23 @@ enum FileReader {
         var reason: String
     }
 
-    /// The configuration file, bodies and lists.
+    /// The configuration file, bodies, style sheets and scripts; for URL lists see ``FileContent/listLimit``.
     static let fileLimit = 16 << 20
     /// The file of a `${file:}`.
     static let secretLimit = 64 << 10
 
+    /// A FIFO or a device is read as far as it gives something at once, unless it must be a regular file.
+    ///
     /// SAFETY: `read` writes at most the size of the buffer that it is given, and `strerror` returns a text that is copied
     /// before any other call.
-    static func read(_ path: String, limit: Int = fileLimit) throws(Failure) -> [UInt8] {
+    static func read(_ path: String, limit: Int = fileLimit, mustBeRegular: Bool = false) throws(Failure) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure() }
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw failure() }
         if status.st_mode & S_IFMT == S_IFDIR { throw Failure(reason: "it is a folder") }
+        if mustBeRegular && status.st_mode & S_IFMT != S_IFREG { throw Failure(reason: "it is no regular file") }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 << 10)
         while true {

@@ -3,6 +3,7 @@ internal import Glibc
 
 /// Whole files of modest size, for the control plane.
 package enum FileContent {
+    /// Of a URL list, when it is first read and when it has changed.
     package static let listLimit = 64 * 1024 * 1024
 
     /// Whether users that are neither the owner nor of the group may read it.

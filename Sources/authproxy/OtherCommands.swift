@@ -1,4 +1,5 @@
 internal import Config
+internal import Policy
 internal import Proxy
 internal import Transport
 
@@ -13,6 +14,9 @@ enum CheckCommand {
             let loaded = try ConfigurationLoader.load(
                 path: path, environment: EnvironmentVariables.value, overrides: arguments.overrides)
             Terminal.error(loaded.warnings.render(color: colour))
+            for list in URLListFiles.read(loaded.configuration.rules) {
+                if let text = list.warning { Terminal.error("\(list.definition.path): warning: \(text)\n") }
+            }
             let rules = loaded.configuration.rules.count
             guard let path else {
                 Terminal.error("authproxy: there is no config.yaml here and no -c; without one `run` serves the built-in demo\n")

@@ -1,3 +1,4 @@
+import Glibc
 import Policy
 import Proxy
 import Testing
@@ -48,6 +49,29 @@ import Testing
         #expect(match.urlLists.map(\.format) == [.url, .hosts])
         #expect(match.not.map(\.paths) == [["/v1/public/**"]])
         #expect(loaded.files == [folder.path + "/config.yaml", folder.path + "/list.txt"])
+    }
+
+    @Test func aListMayBeAsLargeWhenItIsFirstReadAsLater() throws {
+        let folder = try TemporaryFolder()
+        // One comment beyond what other files may have.
+        try folder.write("list.txt", "! " + String(repeating: "x", count: FileReader.fileLimit) + "\n||ads.test^\n")
+        let list = "{file: \(folder.path)/list.txt, format: adblock}"
+        #expect(messages("upstream: demo\nrules:\n  - match: {url_list: \(list)}\n    block: true\n") == [])
+        let body = messages("respond: {file: \(folder.path)/list.txt}\n")
+        #expect(body.count == 1 && body[0].hasSuffix("can not be read: it is larger than 16 MiB"))
+    }
+
+    @Test func filesThatAreReadWholeAreRegular() throws {
+        let folder = try TemporaryFolder()
+        #expect(mkfifo(folder.path + "/fifo", 0o600) == 0)
+        defer { unlink(folder.path + "/fifo") }
+        for text in [
+            "upstream: demo\nrules:\n  - match: {url_list: \(folder.path)/fifo}\n    block: true\n",
+            "respond: {file: \(folder.path)/fifo}\n",
+        ] {
+            let found = messages(text)
+            #expect(found.count == 1 && found[0].hasSuffix("can not be read: it is no regular file"), "\(found)")
+        }
     }
 
     @Test func everyEditIsRead() throws {

@@ -208,6 +208,14 @@ def test_schema_refuses_what_check_refuses(validator, bad, tmp_path):
     assert command("check", "-c", config(tmp_path, bad + "\n")).returncode == 2
 
 
+def test_check_tells_what_is_wrong_with_the_lines_of_a_list(tmp_path):
+    (tmp_path / "list.txt").write_text("||ads.test^\nexample.org##.ad\n*\n")
+    path = config(tmp_path, "upstream: demo\nrules: [{match: {url_list: {file: list.txt, format: adblock}}, block: true}]\n")
+    done = command("check", "-c", path)
+    assert done.returncode == 0
+    assert "list.txt: warning: 1 line is skipped: line 2: it changes pages" in done.stderr and "line 3: it fits every URL" in done.stderr
+
+
 # --- status, flags ------------------------------------------------------------
 
 def test_status_tells_about_the_running_proxy(proxy, origin):

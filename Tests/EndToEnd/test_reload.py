@@ -241,6 +241,7 @@ def test_rotation_under_load_sends_only_old_or_new_and_never_anything_between(pr
     for thread in threads:
         thread.start()
     try:
+        eventually(lambda: seen or failures)
         for digit in "123456789":
             replace_file(one.folder / "token", digit * 2000)
             eventually(lambda: "Bearer " + digit * 2000 in seen or failures, 2.0)
@@ -262,3 +263,27 @@ rules:
     assert one.ask(target="/ads/1.js").status == 403 and one.ask(target="/pixel").status == 200
     replace_file(one.folder / "blocked.txt", "/pixel\n")
     eventually(lambda: one.ask(target="/pixel").status == 403 and one.ask(target="/ads/1.js").status == 200)
+
+
+@pytest.mark.parametrize("flags", [(), ("--watch",)])
+def test_a_url_list_that_is_emptied_stays_as_it_was_until_a_reload(proxy, flags):
+    one = proxy("""
+listen: 127.0.0.1:@LISTEN@
+rules:
+  - {name: blocked, match: {url_list: blocked.txt}, block: {status: 403}}
+  - {name: all, respond: {body: passed}}
+""", arguments=flags, files={"blocked.txt": "/ads\n"})
+    replace_file(one.folder / "blocked.txt", "# to come\n")
+    eventually(lambda: "blocked.txt: lists nothing any more" in one.log())
+    assert one.ask(target="/ads").status == 403
+    (one.folder / "blocked.txt").unlink()
+    os.mkfifo(one.folder / "blocked.txt")
+    eventually(lambda: "blocked.txt: can not be read" in one.log())
+    reload_by_signal(one)
+    eventually(lambda: "it is no regular file" in one.log())
+    assert one.ask(target="/ads").status == 403
+    (one.folder / "blocked.txt").unlink()
+    (one.folder / "blocked.txt").write_text("")
+    reload_by_signal(one)
+    eventually(lambda: one.ask(target="/ads").status == 200)
+    assert "blocked.txt: it lists nothing" in one.log()

@@ -64,10 +64,10 @@ final class ConfigurationDecoder {
     func absolute(_ path: String) -> String { FileReader.absolute(path, in: folder) }
 
     /// Reads a file that a key names.
-    func contents(of path: String, for value: Value) -> [UInt8]? {
+    func contents(of path: String, for value: Value, limit: Int = FileReader.fileLimit) -> [UInt8]? {
         depends(on: path)
         do {
-            return try FileReader.read(path)
+            return try FileReader.read(path, limit: limit, mustBeRegular: true)
         } catch {
             fail(value, "`\(quoted(value.node.text ?? path))` can not be read: \(error.reason)")
             return nil

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Transport
 
 extension ConfigurationDecoder {
     func match(_ value: Value) -> MatchDefinition? {
@@ -142,7 +143,9 @@ extension ConfigurationDecoder {
             guard let given = fields["file"] else { return nil }
             file = given
         }
-        guard let path = text(file).map(absolute), contents(of: path, for: file) != nil else { return nil }
+        guard let path = text(file).map(absolute), contents(of: path, for: file, limit: FileContent.listLimit) != nil else {
+            return nil
+        }
         return URLListDefinition(path: path, format: format)
     }
 }

@@ -37,15 +37,17 @@ struct AdblockFilter {
             || byte == UInt8(ascii: "%") || byte >= 0x80)
     }
 
-    /// Whether the pattern fits the URL, whose host lies at `host`.
-    static func matches(_ pattern: Span<UInt8>, _ marks: Marks, url: Span<UInt8>, host: Range<Int>) -> Bool {
+    /// Whether the pattern fits the URL, whose host lies at `host`. Each step takes one of `budget`; false once that is below zero.
+    static func matches(
+        _ pattern: Span<UInt8>, _ marks: Marks, url: Span<UInt8>, host: Range<Int>, budget: inout Int
+    ) -> Bool {
         let endsThere = marks.contains(.end)
         guard marks.contains(.host) else {
-            return fits(pattern, url, from: 0, floats: !marks.contains(.start), endsThere: endsThere)
+            return fits(pattern, url, from: 0, floats: !marks.contains(.start), endsThere: endsThere, budget: &budget)
         }
         var start = host.lowerBound
         while true {
-            if fits(pattern, url, from: start, floats: false, endsThere: endsThere) { return true }
+            if fits(pattern, url, from: start, floats: false, endsThere: endsThere, budget: &budget) { return true }
             while start < host.upperBound && url[start] != UInt8(ascii: ".") { start += 1 }
             start += 1
             if start >= host.upperBound { return false }
@@ -53,12 +55,16 @@ struct AdblockFilter {
     }
 
     /// Goes back to the last star only, so that the cost is at most the product of both lengths.
-    private static func fits(_ pattern: Span<UInt8>, _ url: Span<UInt8>, from start: Int, floats: Bool, endsThere: Bool) -> Bool {
+    private static func fits(
+        _ pattern: Span<UInt8>, _ url: Span<UInt8>, from start: Int, floats: Bool, endsThere: Bool, budget: inout Int
+    ) -> Bool {
         var position = 0
         var index = start
         var retryPosition = floats ? 0 : -1
         var retryIndex = start
         while true {
+            budget -= 1
+            if budget < 0 { return false }
             if position == pattern.count {
                 if !endsThere || index == url.count { return true }
             } else if pattern[position] == star {

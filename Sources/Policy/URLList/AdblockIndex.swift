@@ -52,6 +52,10 @@ struct AdblockIndex {
     /// Filters without a run of three bytes; each is tried on every URL.
     private(set) var unfiled: [Int32] = []
     private(set) var postings: [Int32] = []
+    /// By where a key's filters begin in `postings`: the look-up that has tried them last. A URL may repeat a key, and a filter is
+    /// tried on the whole of it.
+    private var tried: [UInt32] = []
+    private var lookUp: UInt32 = 0
 
     init(_ filters: [AdblockFilter], _ text: ByteBuffer) {
         if filters.isEmpty { return }
@@ -79,10 +83,16 @@ struct AdblockIndex {
         hosts = Bucket(byHost, into: &postings)
         long = Bucket(byLong, into: &postings)
         short = Bucket(byShort, into: &postings)
+        tried = Array(repeating: 0, count: postings.count)
     }
 
-    /// Calls `body` with the filters that may fit, some of them more than once, until it returns true.
-    func contains(url: Span<UInt8>, host: Range<Int>, where body: (Int) -> Bool) -> Bool {
+    /// Calls `body` with the filters that may fit, each of them once, until it returns true.
+    mutating func contains(url: Span<UInt8>, host: Range<Int>, where body: (Int) -> Bool) -> Bool {
+        lookUp &+= 1
+        if lookUp == 0 {
+            for index in tried.indices { tried[index] = 0 }
+            lookUp = 1
+        }
         if !hosts.isEmpty {
             var state = KeyHash.start
             var index = host.upperBound
@@ -99,7 +109,7 @@ struct AdblockIndex {
         return false
     }
 
-    private func scan(_ url: Span<UInt8>, _ length: Int, _ bucket: Bucket, _ body: (Int) -> Bool) -> Bool {
+    private mutating func scan(_ url: Span<UInt8>, _ length: Int, _ bucket: Bucket, _ body: (Int) -> Bool) -> Bool {
         if bucket.isEmpty || url.count < length { return false }
         let mask: UInt64 = length == 8 ? .max : 1 << UInt64(length * 8) - 1
         var window: UInt64 = 0
@@ -114,9 +124,11 @@ struct AdblockIndex {
         return false
     }
 
-    private func find(_ key: UInt64, in bucket: Bucket, _ body: (Int) -> Bool) -> Bool {
+    private mutating func find(_ key: UInt64, in bucket: Bucket, _ body: (Int) -> Bool) -> Bool {
         guard bucket.mayContain(key) else { return false }
         let found = bucket.table.find(key)
+        guard found.start < found.end, tried[Int(found.start)] != lookUp else { return false }
+        tried[Int(found.start)] = lookUp
         for index in found.start..<found.end where body(Int(postings[Int(index)])) { return true }
         return false
     }

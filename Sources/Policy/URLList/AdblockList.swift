@@ -6,8 +6,8 @@ final class AdblockList {
     private let exceptions: [AdblockFilter]
     private let domains: [AdblockDomain]
     private let text: ByteBuffer
-    private let blockingIndex: AdblockIndex
-    private let exceptionIndex: AdblockIndex
+    private var blockingIndex: AdblockIndex
+    private var exceptionIndex: AdblockIndex
     private let hasCase: Bool
 
     // Of the request that is looked up.
@@ -15,6 +15,12 @@ final class AdblockList {
     private let caseURL = ByteBuffer(capacity: 16)
     private var host = 0..<0
     private var facts: Facts?
+    /// What is left of ``mostSteps``; below zero there was not enough.
+    private(set) var budget = 0
+
+    /// Comparisons of a pattern's byte with a URL's in one look-up: some milliseconds. A URL that is made to fit the beginnings of
+    /// very many filters would else take as long as whoever sends it likes.
+    static let mostSteps = 1 << 21
 
     /// What options ask for; found out for the first filter that has some.
     private struct Facts {
@@ -34,21 +40,26 @@ final class AdblockList {
 
     var count: Int { blocking.count + exceptions.count }
 
-    /// The number of a line that blocks the request, or -1: none does, or an exception holds.
+    /// The number of a line that blocks the request, or -1: none does, or an exception holds. ``URLList/undecided`` when that took
+    /// too many steps to find out.
     func line(listing request: CanonicalRequest) -> Int {
         takeURL(of: request)
+        budget = Self.mostSteps
         var found = -1
         var isImportant = false
         _ = blockingIndex.contains(url: url.span, host: host) { number in
             if found >= 0 && !blocking[number].marks.contains(.important) { return false }
-            guard holds(blocking[number], request) else { return false }
+            guard holds(blocking[number], request) else { return budget < 0 }
             found = Int(blocking[number].line)
             isImportant = blocking[number].marks.contains(.important)
             // Without exceptions the first will do.
             return isImportant || exceptions.isEmpty
         }
+        if budget < 0 { return URLList.undecided }
         if found < 0 || isImportant { return found }
-        return exceptionIndex.contains(url: url.span, host: host) { holds(exceptions[$0], request) } ? -1 : found
+        let isExcepted = exceptionIndex.contains(url: url.span, host: host) { holds(exceptions[$0], request) || budget < 0 }
+        if budget < 0 { return URLList.undecided }
+        return isExcepted ? -1 : found
     }
 
     private func takeURL(of request: CanonicalRequest) {
@@ -69,7 +80,8 @@ final class AdblockList {
 
     private func holds(_ filter: AdblockFilter, _ request: CanonicalRequest) -> Bool {
         let written = filter.marks.contains(.matchesCase) ? caseURL : url
-        guard AdblockFilter.matches(text.span(filter.pattern), filter.marks, url: written.span, host: host) else { return false }
+        let pattern = text.span(filter.pattern)
+        guard AdblockFilter.matches(pattern, filter.marks, url: written.span, host: host, budget: &budget) else { return false }
         if filter.types != .all || !filter.marks.isDisjoint(with: [.firstParty, .thirdParty]) {
             let facts = facts ?? Facts(types: .of(request), party: .of(request, page: RequestingPage.host(of: request)))
             self.facts = facts

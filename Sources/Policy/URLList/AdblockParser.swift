@@ -141,11 +141,14 @@ struct AdblockParser {
         while rest.last == AdblockFilter.star { rest.removeLast() }
         if rest.first == AdblockFilter.star { filter.marks.subtract([.start, .host]) }
         while rest.first == AdblockFilter.star { rest.removeFirst() }
-        if isBare && filter.types == ResourceTypes.all.subtracting(.document) && filter.domains.isEmpty
+        if rest.isEmpty && filter.types == ResourceTypes.all.subtracting(.document) && filter.domains.isEmpty
             && filter.marks.isDisjoint(with: [.firstParty, .thirdParty])
         {
-            fault(number, "the pattern is empty")
-            return false
+            if isBare {
+                fault(number, "the pattern is empty")
+                return false
+            }
+            faults.append(URLListFault(line: number, message: "it fits every URL", isLeftOut: false))
         }
         if filter.marks.contains(.host), !filter.marks.contains(.end), rest.last == AdblockFilter.caret,
             AdblockIndex.hostLength(Array(rest).span) == rest.count - 1

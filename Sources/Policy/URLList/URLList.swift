@@ -1,9 +1,10 @@
 internal import HTTP
 
-/// A line that was left out of a list, and why.
+/// A line that was left out of a list, and why; or one that is hardly meant so.
 package struct URLListFault: Sendable, Equatable {
     package let line: Int
     package let message: String
+    package var isLeftOut = true
 }
 
 /// A list of URLs, found by hash of host and path: the cost of a look-up does not depend on the number of lines.
@@ -44,16 +45,12 @@ package final class URLList {
         adblock = format == .adblock ? AdblockList(parser.adblock) : nil
     }
 
-    /// The lines that a list of this text would leave out.
-    package static func faults(in source: [UInt8], format: URLListDefinition.Format) -> [URLListFault] {
-        var parser = URLListParser()
-        parser.parse(source, format)
-        return parser.faults
-    }
+    /// In the place of a line's number: whether one lists the URL was not found out in bounded time.
+    package static let undecided = -2
 
     package var count: Int { adblock?.count ?? entries.count }
 
-    /// The number of the first line (of the format `adblock`: of a line) that lists the request's URL, or -1.
+    /// The number of the first line (of the format `adblock`: of a line) that lists the request's URL, -1 or ``undecided``.
     package func line(listing request: CanonicalRequest) -> Int {
         if let adblock { return adblock.line(listing: request) }
         index.begin(host: request.host, path: request.path, from: 0)

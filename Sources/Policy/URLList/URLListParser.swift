@@ -22,10 +22,14 @@ struct URLListParser {
 
     var faults: [URLListFault] { ownFaults + adblock.faults }
 
-    mutating func parse(_ source: [UInt8], _ format: URLListDefinition.Format) {
-        var start = 0
+    var listsSomething: Bool { !entries.isEmpty || !adblock.blocking.isEmpty }
+
+    /// `upToFirst`: no further than to the first line that lists something.
+    mutating func parse(_ source: [UInt8], _ format: URLListDefinition.Format, upToFirst: Bool = false) {
+        // Editors put a byte order mark in front of UTF-8.
+        var start = source.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
         var number = 0
-        while start < source.count {
+        while start < source.count && !(upToFirst && listsSomething) {
             var end = start
             while end < source.count && source[end] != UInt8(ascii: "\n") { end += 1 }
             number += 1
@@ -82,6 +86,10 @@ struct URLListParser {
             let slash = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
             guard takeAuthority(rest[..<slash], &entry, number) else { return }
             rest = rest[slash...]
+            if rest.isEmpty && entry.scheme == nil && entry.host == .any {
+                let message = "it lists the path / of every host; write \"/**\" for every URL"
+                ownFaults.append(URLListFault(line: number, message: message, isLeftOut: false))
+            }
             if rest.isEmpty && entry.scheme == nil && entry.host == .exact {
                 return fault(
                     number, "a path is missing: write \"\(RuleBytes.text(Array(line).span))/**\" for the whole host")

@@ -9,6 +9,33 @@ package struct URLListSource: Sendable {
         self.definition = definition
         self.text = text
     }
+
+    /// Whether no line of it lists anything.
+    package var listsNothing: Bool {
+        var parser = URLListParser()
+        parser.parse(text, definition.format, upToFirst: true)
+        return !parser.listsSomething
+    }
+
+    /// What a person should know of the text, in one line however many faults there are; nil when all is well.
+    package var warning: String? {
+        var parser = URLListParser()
+        parser.parse(text, definition.format)
+        let leftOut = parser.faults.filter(\.isLeftOut)
+        var parts: [String] = []
+        if !parser.listsSomething { parts.append("it lists nothing") }
+        if !leftOut.isEmpty {
+            parts.append("\(leftOut.count) line\(leftOut.count == 1 ? " is" : "s are") skipped: \(Self.first(leftOut))")
+        }
+        let odd = parser.faults.filter { !$0.isLeftOut }
+        if !odd.isEmpty { parts.append(Self.first(odd)) }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+
+    private static func first(_ faults: [URLListFault]) -> String {
+        let first = faults.prefix(3).map { "line \($0.line): \($0.message)" }.joined(separator: "; ")
+        return faults.count > 3 ? "\(first); and \(faults.count - 3) more" : first
+    }
 }
 
 /// A worker's current lists by number; the numbers are those of the sources and stay when a list is replaced.
@@ -45,10 +72,11 @@ package final class URLListTable {
         lists.indices.contains(index) ? lists[index].faults : []
     }
 
-    /// A list that was never read fails: nobody knows what it says.
+    /// A list that was never read fails, and one that a URL keeps busy for too long: nobody knows what they say.
     func verdict(_ index: Int, _ request: CanonicalRequest) -> MatchVerdict {
         guard lists.indices.contains(index) else { return .fails }
-        return lists[index].line(listing: request) >= 0 ? .holds : .refuses
+        let line = lists[index].line(listing: request)
+        return line >= 0 ? .holds : line == URLList.undecided ? .fails : .refuses
     }
 
     /// For a person: the line of a list that lists the request; nil when none does.

@@ -328,20 +328,11 @@ package final class Server {
         Adoption(configuration: configuration, urlLists: watched.urlLists, indexes: indexes)
     }
 
-    /// Lines of URL lists that say nothing are skipped; the log tells which.
+    /// Lines of URL lists that are not understood are skipped; the log tells which.
     private func warnOfListFaults(_ only: Int? = nil) {
         for (index, source) in watched.urlLists.enumerated() where only == nil || only == index {
-            let faults = URLList.faults(in: source.text, format: source.definition.format)
-            if let text = Self.warning(of: faults) { logWriter.log(.warn, "\(source.definition.path): \(text)") }
+            if let text = source.warning { logWriter.log(.warn, "\(source.definition.path): \(text)") }
         }
-    }
-
-    /// One line however many faults there are: how many, and the first few of them.
-    private static func warning(of faults: [URLListFault]) -> String? {
-        if faults.isEmpty { return nil }
-        let first = faults.prefix(3).map { "line \($0.line): \($0.message)" }.joined(separator: "; ")
-        let rest = faults.count > 3 ? "; and \(faults.count - 3) more" : ""
-        return "\(faults.count) line\(faults.count == 1 ? " is" : "s are") skipped: \(first)\(rest)"
     }
 
     /// The value of `admin.token` as it is now.

@@ -35,15 +35,18 @@ final class WatchedFiles {
         for (index, secret) in configuration.secrets.enumerated() {
             if case .file(let path) = secret.source { secrets[path, default: []].append(SecretID(index)) }
         }
-        urlLists = []
-        self.dependencies = Set(dependencies)
         let definitions = URLListFiles.definitions(configuration.rules)
+        // A changed list is taken by itself, without a reload.
+        self.dependencies = Set(dependencies).subtracting(definitions.map(\.path))
         certificates = Set(configuration.listeners.flatMap { $0.tls?.files ?? [] } + configuration.upstreams.flatMap(\.tls.files))
         watcher.setPaths(Array(secrets.keys) + definitions.map(\.path) + dependencies + certificates)
+        let known = urlLists
+        urlLists = []
         // Read after the watch is set, so that no change in between is missed.
         for definition in definitions {
             lists[definition.path, default: []].append(urlLists.count)
-            urlLists.append(URLListFiles.read(definition))
+            let last = known.first { $0.definition.path == definition.path && $0.definition.format == definition.format }
+            urlLists.append(URLListFiles.read(definition, else: last?.text ?? []))
         }
     }
 
@@ -77,7 +80,12 @@ final class WatchedFiles {
             guard let text = try? FileContent.read(path, limit: FileContent.listLimit) else {
                 return .unreadable(display: path, why: "can not be read")
             }
-            urlLists[index].text = text
+            let fresh = URLListSource(definition: urlLists[index].definition, text: text)
+            // As while it is written anew: what was blocked must not be let through for that.
+            if fresh.listsNothing && !urlLists[index].listsNothing {
+                return .unreadable(display: path, why: "lists nothing any more, which a reload would put in force")
+            }
+            urlLists[index] = fresh
             return .urlList(index, text: text, display: path)
         }
     }
@@ -121,11 +129,11 @@ package enum URLListFiles {
         return found
     }
 
-    /// A list that can not be read is empty; Config has seen to it that it could be.
-    static func read(_ definition: URLListDefinition) -> URLListSource {
+    /// Config has seen to it that a list can be read; `last` is for one that can not any more.
+    static func read(_ definition: URLListDefinition, else last: [UInt8] = []) -> URLListSource {
         URLListSource(
-            definition: definition, text: (try? FileContent.read(definition.path, limit: FileContent.listLimit)) ?? [])
+            definition: definition, text: (try? FileContent.read(definition.path, limit: FileContent.listLimit)) ?? last)
     }
 
-    package static func read(_ rules: [RuleDefinition]) -> [URLListSource] { definitions(rules).map(read) }
+    package static func read(_ rules: [RuleDefinition]) -> [URLListSource] { definitions(rules).map { read($0) } }
 }

@@ -143,6 +143,39 @@ struct AdblockTests {
         }
     }
 
+    private static func adblockList(_ text: String) -> AdblockList {
+        var parser = URLListParser()
+        parser.parse(Array(text.utf8), .adblock)
+        return AdblockList(parser.adblock)
+    }
+
+    /// Steps are counted, not time: each filter goes over the URL a few times at most, however often its key stands there.
+    @Test func aURLThatRepeatsAKeyCostsNoMore() {
+        let lines = (0..<40).map { "/adserve/*/zone\($0)/*.gif|" }.joined(separator: "\n")
+        let list = Self.adblockList(lines)
+        let url = "http://a.test/" + String(repeating: "adserve/", count: 900)
+        #expect(list.line(listing: Self.request(url)) == -1)
+        #expect(AdblockList.mostSteps - list.budget < 40 * url.count * 3)
+        #expect(list.line(listing: Self.request(url + "zone7/x.gif")) == 8)
+        // What was found out about one URL is not taken for another's.
+        #expect(list.line(listing: Self.request(url + "zone7/x.gif")) == 8)
+    }
+
+    @Test func aLookUpEndsWhenItTakesTooLong() {
+        let definition = URLListDefinition(path: "/list.txt", format: .adblock)
+        let lines = (0..<1_000).map { "/adserve/*/z\($0)|" }.joined(separator: "\n")
+        let costly = Self.request("http://a.test/" + String(repeating: "adserve/", count: 900))
+        let list = Self.adblockList(lines)
+        #expect(list.line(listing: costly) == URLList.undecided && list.budget == -1)
+        // What can not be told is blocked by rules that block, as with a list that could not be read.
+        let table = URLListTable([URLListSource(definition: definition, text: Array(lines.utf8))])
+        #expect(table.verdict(0, costly) == .fails)
+        #expect(table.verdict(0, Self.request("http://a.test/adserve/x/z7")) == .holds)
+        #expect(table.verdict(0, Self.request("http://a.test/adserve/x/y")) == .refuses)
+        let excepting = Self.adblockList("||a.test^\n" + lines.split(separator: "\n").map { "@@\($0)" }.joined(separator: "\n"))
+        #expect(excepting.line(listing: costly) == URLList.undecided)
+    }
+
     @Test func fiftyThousandFilters() {
         var text = ""
         for number in 0..<50_000 {

@@ -41,6 +41,31 @@ struct URLListTests {
         #expect(list.count == 1)
     }
 
+    private func warning(_ text: String, _ format: URLListDefinition.Format) -> String? {
+        URLListSource(definition: URLListDefinition(path: "/l", format: format), text: Array(text.utf8)).warning
+    }
+
+    @Test func warningsAreOneLine() {
+        #expect(warning("/x\n", .url) == nil)
+        #expect(warning("/x\nb.test\n", .url)?.hasPrefix("1 line is skipped: line 2: a path is missing") == true)
+        #expect(warning("/x\n" + String(repeating: "ftp://a/\n", count: 5), .url)?.hasSuffix("; and 2 more") == true)
+        #expect(warning("*\n", .url) == "line 1: it lists the path / of every host; write \"/**\" for every URL")
+        #expect(warning("||a.test^\n*\n", .adblock) == "line 2: it fits every URL")
+        #expect(warning("*$image\n", .adblock) == nil)
+        for format in [URLListDefinition.Format.url, .hosts, .adblock] { #expect(warning("", format) == "it lists nothing") }
+        #expect(warning("@@||a.test^\n", .adblock) == "it lists nothing")
+        #expect(warning("127.0.0.1 localhost\n", .hosts) == "it lists nothing")
+    }
+
+    @Test(arguments: [
+        ("a.test/x", URLListDefinition.Format.url), ("a.test", .hosts), ("||a.test^", .adblock), ("! x\n||a.test^", .adblock),
+    ])
+    func aByteOrderMarkIsNoPartOfTheFirstLine(text: String, format: URLListDefinition.Format) {
+        let list = URLList([0xef, 0xbb, 0xbf] + Array(text.utf8), format: format)
+        #expect(list.faults.isEmpty && list.count == 1)
+        #expect(list.line(listing: RuleFixture.request("GET", "/x", host: "a.test")) > 0)
+    }
+
     @Test func hostsFiles() {
         let list = URLList(
             Array(
