@@ -190,7 +190,10 @@ class HTTP2Connection: Connection {
         guard UInt32(type) == NGHTTP2_DATA.rawValue || UInt32(type) == NGHTTP2_HEADERS.rawValue else { return }
         controlFrames.earn(1)
         windowUpdates.earn(Int64(HTTP2Limits.windowUpdatesForEachFrameSent))
-        if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { endSent(stream) }
+        if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
+            self.stream(stream)?.endWasSent()
+            endSent(stream)
+        }
     }
 
     /// The connection ends: its peer does too much of what serves nobody. False, for callbacks.
@@ -272,7 +275,8 @@ class HTTP2Connection: Connection {
     }
 
     final func offer(_ index: Int, atMost limit: Int) -> Offer {
-        guard index < streams.count, let stream = streams[index] else { return .content(0, isLast: true) }
+        // Never the end of a stream that was given up: it would make what was cut look complete.
+        guard index < streams.count, let stream = streams[index] else { return .later }
         return stream.offer(atMost: limit)
     }
 
