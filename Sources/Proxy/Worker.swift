@@ -288,10 +288,10 @@ final class Worker {
         upstreamOutput.clear()
     }
 
-    func flushClientOutput(more: Bool = false) {
+    func flushClientOutput() {
         guard let client = corkedClient else { return }
         corkedClient = nil
-        client.send(clientOutput, more: more)
+        client.send(clientOutput)
         clientOutput.clear()
     }
 

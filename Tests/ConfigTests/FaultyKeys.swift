@@ -151,6 +151,21 @@ let faultyKeys: [Example] = [
         ]),
     Example(
         #"""
+        listeners: [{address: ":80", protocols: [h2]}]
+        upstreams:
+          a: {url: http://a, protocol: h2}
+          b: {url: https://b, protocol: h2c}
+          c: {url: http://c, protocol: h3}
+        proxy: {upstream: a}
+        """#,
+        [
+            #"1:41: error: listeners[0].protocols: `h2` is spoken with TLS (write `h2c: true` for HTTP/2 without TLS)"#,
+            #"3:32: error: upstreams.a.protocol: `h2` is spoken with TLS (write `h2c` for HTTP/2 without TLS, or an `https` URL)"#,
+            #"4:33: error: upstreams.b.protocol: `h2c` is HTTP/2 without TLS (write `h2` for servers with an `https` URL)"#,
+            #"5:32: error: upstreams.c.protocol: expected `auto`, `http/1.1`, `h2` or `h2c`, found `h3`"#,
+        ]),
+    Example(
+        #"""
         upstream: demo
         limits: {h2_streams: 0}
         """#,

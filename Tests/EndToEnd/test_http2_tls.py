@@ -121,6 +121,28 @@ def test_an_upstream_that_speaks_http1_is_spoken_to_so(proxy, certificates, prot
     there.stop()
 
 
+def test_an_upgrade_goes_over_http1_to_a_server_that_speaks_both(proxy, certificates):
+    from test_http2 import tunnel_to
+
+    def tunnels(request, wire):
+        tunnel_to(wire, request)
+        while True:
+            if not wire.buffer:
+                wire.more()
+            wire.send(wire.take(len(wire.buffer)))
+
+    there = SecureOrigin(certificates, ["http/1.1"], tunnels)
+    there.context.set_alpn_protocols(["h2", "http/1.1"])
+    one = proxy("listen: 127.0.0.1:@LISTEN@\n" + SECURE, CERTS=certificates.folder, ORIGIN=there.port, PROTOCOL="auto")
+    with one.client() as client:
+        client.send("GET /ws HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+        assert client.head().status == 101
+        client.send(b"bytes")
+        assert client.take(5) == b"bytes"
+    there.stop()
+
+
 def test_an_upstream_that_does_not_speak_the_http2_that_is_demanded_is_a_502(proxy, certificates):
     there = SecureOrigin(certificates)
     one = proxy("listen: 127.0.0.1:@LISTEN@\n" + SECURE, CERTS=certificates.folder, ORIGIN=there.port, PROTOCOL="h2")

@@ -6,7 +6,12 @@ extension ConfigurationDecoder {
     /// `tls` and `protocols` of a listener.
     func listenerTLS(_ listener: Fields) -> ListenerTLS? {
         let protocols = listener.list("protocols").compactMap { word($0).flatMap(ApplicationProtocol.init(rawValue:)) }
-        guard let fields = listener.fields("tls") else { return nil }
+        guard let fields = listener.fields("tls") else {
+            if let value = listener["protocols"], protocols.contains(.http2), !listener.has("tls") {
+                fail(value, "`h2` is spoken with TLS", hint: "write `h2c: true` for HTTP/2 without TLS")
+            }
+            return nil
+        }
         var tls = ListenerTLS(certificates: [])
         for item in fields.list("certificates") {
             guard let entry = self.fields(item), let certificate = entry["cert"], let key = entry["key"],

@@ -2,10 +2,10 @@ internal import HTTP
 internal import Transport
 
 extension ClientConnection {
-    /// Content may go in here without being looked at: nothing that it would overtake is left. With `more` it follows at once.
-    func takesKernelContent(more: Bool = false) -> Bool {
+    /// Content may go in here without being looked at: nothing that it would overtake is left.
+    var takesKernelContent: Bool {
         guard case .length = responseFraming, !hasUnsentOutput, tls == nil else { return false }
-        worker.flushClientOutput(more: more)
+        worker.flushClientOutput()
         return isOpen && !hasUnsentOutput
     }
 

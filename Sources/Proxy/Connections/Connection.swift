@@ -138,19 +138,19 @@ public class Connection: EventHandler {
 
     // MARK: Output
 
-    /// Sends all of `bytes`, now or as the peer takes it; with `more` the kernel may wait for what follows at once.
-    final func send(_ bytes: ByteBuffer, more: Bool = false) {
+    /// Sends all of `bytes`, now or as the peer takes it.
+    final func send(_ bytes: ByteBuffer) {
         if bytes.isEmpty || descriptor < 0 { return }
-        unsafe bytes.withUnsafeBytes { unsafe send($0, more: more) }
+        unsafe bytes.withUnsafeBytes { unsafe send($0) }
     }
 
-    final func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
+    final func send(_ bytes: UnsafeRawBufferPointer) {
         if let tls { return unsafe send(through: tls, bytes) }
-        unsafe transmit(bytes, more: more)
+        unsafe transmit(bytes)
     }
 
     /// Sends bytes as they stand: plaintext, or TLS records.
-    @inline(always) final func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool = false) {
+    @inline(always) final func transmit(_ bytes: UnsafeRawBufferPointer) {
         if pipe != nil || file != nil, unsent == nil { unsent = worker.buffers.lease() }
         if let unsent {
             unsafe unsent.append(bytes)
@@ -158,7 +158,7 @@ public class Connection: EventHandler {
         }
         var sent = 0
         if isWritable {
-            switch unsafe SystemCalls.send(descriptor, bytes, more: more) {
+            switch unsafe SystemCalls.send(descriptor, bytes) {
             case .bytes(let count): sent = count
             case .wouldBlock: isWritable = false
             case .end: break

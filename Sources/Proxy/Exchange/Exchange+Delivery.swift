@@ -89,15 +89,10 @@ extension Exchange: LoaderDelegate {
         client.sendContent(data)
     }
 
-    /// The client's connection, where content may be spliced into it: its head is sent, and nothing is in the way.
+    /// The client's connection, where the kernel may bring content into it, from a socket or a file: its head is sent, and nothing
+    /// is in the way. Nil where content has to pass through this process.
     var spliceClient: ClientConnection? {
-        guard page == nil, case .http1(let client)? = client, client.takesKernelContent() else { return nil }
-        return client
-    }
-
-    /// The client's connection, where the kernel may send a file into it; nil where content has to pass through this process.
-    var fileClient: ClientConnection? {
-        guard page == nil, case .http1(let client)? = client, client.takesKernelContent(more: true) else { return nil }
+        guard page == nil, case .http1(let client)? = client, client.takesKernelContent else { return nil }
         return client
     }
 

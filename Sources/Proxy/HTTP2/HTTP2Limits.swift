@@ -13,6 +13,8 @@ enum HTTP2Limits {
     static let windowUpdatesForEachFrameSent = 8
     /// CONTINUATION frames of one header block.
     static let continuations = 8
+    /// A head that we send, as the library estimates its size; heads have limits of their own before.
+    static let largestHead = 8 << 20
     /// Acknowledgements that wait to be sent, since the peer does not read.
     static let pendingAcknowledgements = 200
     /// A stream whose peer takes less than this within `write_idle` is stalled.

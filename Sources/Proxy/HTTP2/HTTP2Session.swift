@@ -22,6 +22,8 @@ final class HTTP2Session {
     let role: Role
     /// Within `receive`: nothing may be produced.
     private(set) var isReceiving = false
+    /// The header block that is being received; nil between blocks.
+    var block: FieldBlock?
     /// The buffer that `produce` fills.
     var out: ByteBuffer?
     /// Content was held back since `out` is full.

@@ -32,6 +32,7 @@ final class HTTP2Templates {
         nghttp2_option_new(&made)
         nghttp2_option_set_no_auto_window_update(made, 1)
         nghttp2_option_set_no_closed_streams(made, 1)
+        nghttp2_option_set_max_send_header_block_length(made, HTTP2Limits.largestHead)
         nghttp2_option_set_max_outbound_ack(made, HTTP2Limits.pendingAcknowledgements)
         nghttp2_option_set_max_continuations(made, HTTP2Limits.continuations)
         // Counted by ourselves, with the resets that we are made to send.
@@ -68,6 +69,12 @@ final class HTTP2Templates {
         return unsafe Unmanaged<HTTP2Session>.fromOpaque(data).takeUnretainedValue()
     }
 
+    /// For what happens with every field: no reference is counted.
+    private static func withSession<R>(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> R) -> R {
+        guard let data = unsafe data else { preconditionFailure("a callback has its session") }
+        return unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
+    }
+
     private static let failure = NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
 
     // MARK: Callbacks
@@ -100,6 +107,15 @@ final class HTTP2Templates {
                 code: UInt32(header.type) == NGHTTP2_RST_STREAM.rawValue ? frame.pointee.rst_stream.error_code : 0)
             return 0
         }
+        nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, data in
+            guard let frame = unsafe frame else { return HTTP2Templates.failure }
+            let header = unsafe frame.pointee.hd
+            // A head that can not be sent: the peer is not to wait for it.
+            if UInt32(header.type) == NGHTTP2_HEADERS.rawValue {
+                unsafe HTTP2Templates.session(data).reset(header.stream_id, NGHTTP2_INTERNAL_ERROR)
+            }
+            return 0
+        }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, data in
             unsafe HTTP2Templates.session(data).connection.streamClosed(stream, code: code)
             return 0
@@ -117,12 +133,13 @@ final class HTTP2Templates {
             return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, _, name, nameCount, value, valueCount, _, data in
-            let connection = unsafe HTTP2Templates.session(data).connection
-            guard let block = connection.block else { return 0 }
-            block.add(
-                unsafe Span(_unsafeStart: name ?? UnsafePointer(HTTP2Names.status.utf8Start), count: nameCount),
-                unsafe Span(_unsafeStart: value ?? UnsafePointer(HTTP2Names.status.utf8Start), count: valueCount))
-            return block.isFlood ? connection.abusedWithin(.headerFields) : 0
+            HTTP2Templates.withSession(data) { session in
+                guard let block = session.block else { return 0 }
+                block.add(
+                    unsafe Span(_unsafeStart: name ?? UnsafePointer(HTTP2Names.status.utf8Start), count: nameCount),
+                    unsafe Span(_unsafeStart: value ?? UnsafePointer(HTTP2Names.status.utf8Start), count: valueCount))
+                return block.isFlood ? session.connection.abusedWithin(.headerFields) : 0
+            }
         }
         nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) { _, _, _, nameCount, _, valueCount, _, data in
             // The stream is reset: a field that is not what it should be is not passed over.

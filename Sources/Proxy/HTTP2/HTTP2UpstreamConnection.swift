@@ -16,6 +16,7 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
     private(set) var isGreeted = false
     /// No streams are opened any more: GOAWAY, or an end that is near.
     private var isEnding = false
+    private var lastHeardAt: Int64 = 0
 
     private static let readsPerTurn = 16
     /// Until the server has told, as most allow.
@@ -126,7 +127,9 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
             let buffer = worker.receiveBuffer
             buffer.clear()
             switch receive(into: buffer) {
-            case .bytes: if session.receive(buffer.span) == .over { isEnding = true }
+            case .bytes:
+                lastHeardAt = loop.now
+                if session.receive(buffer.span) == .over { isEnding = true }
             case .wouldBlock: break
             case .end, .failed:
                 close()
@@ -140,6 +143,10 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
         if isUnwanted { return end() }
         if hasRoom { upstream.serveWaiting() }
     }
+
+    /// A stream has waited for too long. Where nothing at all was heard since it was opened, the connection may be dead, and others
+    /// are not to wait for it too.
+    func suspect(sinceOpening time: Int64) { if lastHeardAt <= time { isEnding = true } }
 
     /// Nobody uses it, and nobody will.
     private var isUnwanted: Bool { streamCount == 0 && (isEnding || upstream.isRetired || worker.isDraining) }

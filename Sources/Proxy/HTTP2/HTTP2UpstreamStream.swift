@@ -12,11 +12,13 @@ final class HTTP2UpstreamStream: HTTP2Stream {
     /// The connection had carried a request before.
     private(set) var wasReused = false
     private var hasTrailers = false
+    private var openedAt: Int64 = 0
 
     func begin(wasReused: Bool) {
         hasHead = false
         hasTrailers = false
         isGone = false
+        openedAt = loop.now
         self.wasReused = wasReused
     }
 
@@ -99,5 +101,10 @@ final class HTTP2UpstreamStream: HTTP2Stream {
 
     override func outputDrained() { loader?.outputDrained() }
 
-    override func deadlinePassed() { loader?.deadlinePassed() }
+    override func deadlinePassed() {
+        guard let loader else { return }
+        // SAFETY: only connections of this kind take such streams.
+        if index >= 0 { unsafe unsafeDowncast(connection, to: HTTP2UpstreamConnection.self).suspect(sinceOpening: openedAt) }
+        loader.deadlinePassed()
+    }
 }

@@ -214,7 +214,7 @@ final class FileLoader {
             position = end
             return deliver(slice)
         }
-        if phase == .content, end - position > Self.largestRead, let client = exchange.fileClient {
+        if phase == .content, end - position > Self.largestRead, let client = exchange.spliceClient {
             stretch.set(descriptor, position..<end)
             position = end
             client.send(stretch)

@@ -13,6 +13,7 @@ extension UpstreamLoader {
 
     /// True when there is a stream, or when one is waited for.
     func acquireStream(of server: UpstreamServer, for exchange: Exchange) -> Bool {
+        if server.isUpgradedOverHTTP1(exchange) { return false }
         if let connection = server.connectionWithRoom(for: exchange) {
             open(on: connection, for: exchange)
             return true

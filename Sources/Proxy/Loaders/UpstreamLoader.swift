@@ -130,7 +130,7 @@ final class UpstreamLoader {
             guard !worker.isOwnListener(address), let opened = try? Socket.connect(to: address) else { continue }
             let connection = UpstreamConnection(
                 worker: worker, descriptor: opened.descriptor, server: server, isConnected: opened.isConnected,
-                client: server.proxiedClient(of: exchange))
+                client: server.proxiedClient(of: exchange), isForUpgrade: server.isUpgradedOverHTTP1(exchange))
             server.upstream.connectionOpened()
             guard (try? loop.add(connection, descriptor: opened.descriptor)) != nil else {
                 connection.close()
@@ -170,7 +170,7 @@ final class UpstreamLoader {
 
     /// It is known now what is spoken.
     private func begin(on connection: UpstreamConnection, for exchange: Exchange) {
-        guard let upstream, upstream.takesHTTP2 else { return use(connection, for: exchange) }
+        guard let upstream, upstream.takesHTTP2, !connection.isForUpgrade else { return use(connection, for: exchange) }
         let server = connection.server
         if server.refusesHTTP2(connection) { return fail(.upstreamProtocolError) }
         if server.takesHTTP2(connection) { return beginHTTP2(on: connection, for: exchange) }

@@ -25,7 +25,7 @@ extension UpstreamConnection {
         }
         guard server.definition.scheme == .https else { return true }
         do throws(TLSError) {
-            let session = try server.makeSession()
+            let session = try server.makeSession(offering: isForUpgrade ? [.http11] : nil)
             tls = session
             session.begin()
             transmitWire(of: session)
@@ -82,9 +82,9 @@ extension UpstreamServer {
         return takeIdle(where: { [client = exchange.client?.proxiedClient] in $0.client == client })
     }
 
-    func makeSession() throws(TLSError) -> TLSSession {
+    func makeSession(offering protocols: [ApplicationProtocol]?) throws(TLSError) -> TLSSession {
         guard let context = upstream.tls else { throw TLSError("TLS is not set up") }
-        return try context.session(on: worker.wire(), to: serverName, resuming: resumption)
+        return try context.session(on: worker.wire(), to: serverName, resuming: resumption, offering: protocols)
     }
 
     /// The name that the server has to prove, and is asked for.

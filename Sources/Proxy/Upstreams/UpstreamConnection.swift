@@ -7,6 +7,8 @@ final class UpstreamConnection: Connection {
     /// The socket is; with TLS the handshake comes next.
     private(set) var isConnected: Bool
     let client: ProxiedClient?
+    /// It speaks HTTP/1.1 also with a server that speaks HTTP/2, since a tunnel is asked for.
+    let isForUpgrade: Bool
     /// The loader that it works for; nil while idle.
     var loader: UpstreamLoader?
     /// It has carried a request before: the server may have closed it just now.
@@ -17,10 +19,11 @@ final class UpstreamConnection: Connection {
     private static let readsPerTurn = 16
 
     /// `client`: for whom it is opened, where the server is told so (the PROXY protocol).
-    init(worker: Worker, descriptor: Int32, server: UpstreamServer, isConnected: Bool, client: ProxiedClient?) {
+    init(worker: Worker, descriptor: Int32, server: UpstreamServer, isConnected: Bool, client: ProxiedClient?, isForUpgrade: Bool) {
         self.server = server
         self.isConnected = isConnected
         self.client = client
+        self.isForUpgrade = isForUpgrade
         super.init(worker: worker, descriptor: descriptor)
     }
 

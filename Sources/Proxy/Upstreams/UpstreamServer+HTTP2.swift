@@ -18,7 +18,15 @@ extension UpstreamServer {
     /// A connection is on its way that will have room for streams.
     var isAboutToSpeakHTTP2: Bool { expectsHTTP2 && (connecting?.isOpen ?? false) }
 
-    func isConnecting(_ connection: UpstreamConnection) { if upstream.takesHTTP2 { connecting = connection } }
+    func isConnecting(_ connection: UpstreamConnection) {
+        if upstream.takesHTTP2, !connection.isForUpgrade { connecting = connection }
+    }
+
+    /// Few servers know tunnels over HTTP/2: where both protocols may be spoken, an upgrade is asked for over HTTP/1.1.
+    func isUpgradedOverHTTP1(_ exchange: Exchange) -> Bool {
+        guard upstream.takesHTTP2, exchange.head.asksForUpgrade else { return false }
+        return upstream.definition.applicationProtocol == .auto
+    }
 
     /// What the connection that is now established speaks.
     func takesHTTP2(_ connection: UpstreamConnection) -> Bool {

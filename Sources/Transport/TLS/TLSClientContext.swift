@@ -60,9 +60,16 @@ package final class TLSClientContext {
     }
 
     /// The client's end of a connection to a server that must prove to be `name`: a host name or a literal address.
-    package func session(on wire: TLSWire, to name: String, resuming resumption: TLSResumption) throws(TLSError) -> TLSSession {
+    /// `protocols`: what is offered in the stead of the context's.
+    package func session(
+        on wire: TLSWire, to name: String, resuming resumption: TLSResumption, offering protocols: [ApplicationProtocol]? = nil
+    ) throws(TLSError) -> TLSSession {
         guard let ssl = unsafe SSL_new(context) else { throw .taken("no TLS session to be had") }
         let session = try TLSSession(ssl, on: wire, role: .client(self, resumption))
+        if let protocols {
+            let offer = ApplicationProtocol.wireForm(protocols)
+            unsafe SSL_set_alpn_protos(ssl, offer, UInt32(offer.count))
+        }
         let parameters = unsafe SSL_get0_param(ssl)
         // RFC 6066 section 3: an address is no server name.
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, name) != 1 {
