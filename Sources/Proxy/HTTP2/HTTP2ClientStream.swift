@@ -64,7 +64,7 @@ final class HTTP2ClientStream: HTTP2Stream {
         next.head.cameOverHTTP2()
         let exchange = worker.takeExchange()
         self.exchange = exchange
-        if phase == .content { worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
+        if phase == .content { loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
         exchange.begin(for: .http2(self), facts, listener: listener)
     }
 
@@ -104,7 +104,7 @@ final class HTTP2ClientStream: HTTP2Stream {
     }
 
     private func pass(_ content: Span<UInt8>, to exchange: Exchange) {
-        if phase == .tunnel { worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle) }
+        if phase == .tunnel { loop.setDeadline(self, after: worker.timeouts.tunnelIdle) }
         exchange.clientSent(content)
     }
 
@@ -120,10 +120,10 @@ final class HTTP2ClientStream: HTTP2Stream {
         case .content:
             phase = .answering
             isBlocked
-                ? worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) : worker.loop.clearDeadline(self)
+                ? loop.setDeadline(self, after: worker.timeouts.writeIdle) : loop.clearDeadline(self)
             exchange.clientFinished(hasTrailers ? exchange.requestTrailers : nil)
         case .tunnel:
-            worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+            loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
             exchange.clientFinished(nil)
         case .answering: break
         }
@@ -149,9 +149,9 @@ final class HTTP2ClientStream: HTTP2Stream {
     private func watchContent() {
         guard phase == .content, let exchange, !exchange.isWaiting, !isBlocked else { return }
         if input != nil {
-            worker.loop.clearDeadline(self)
+            loop.clearDeadline(self)
         } else {
-            worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
         }
     }
 
@@ -181,7 +181,7 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     func sendContent(_ content: Span<UInt8>) {
         send(content)
-        if phase == .tunnel, !isBlocked { worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle) }
+        if phase == .tunnel, !isBlocked { loop.setDeadline(self, after: worker.timeouts.tunnelIdle) }
     }
 
     /// Ends the response; `trailers` holds complete field lines.
@@ -190,9 +190,9 @@ final class HTTP2ClientStream: HTTP2Stream {
         dropInput()
         finish(trailers: trailers)
         if isBlocked {
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
         } else {
-            worker.loop.clearDeadline(self)
+            loop.clearDeadline(self)
         }
     }
 
@@ -229,8 +229,8 @@ final class HTTP2ClientStream: HTTP2Stream {
         responseHasBegun = true
         connection.session.submitTunnel(head, stream: id, index: index)
         connection.flushLater()
-        worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        if input != nil || isEndedByPeer { worker.loop.runSoon(self) }
+        loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        if input != nil || isEndedByPeer { loop.runSoon(self) }
     }
 
     /// The upstream sends no more; the client still may.
@@ -238,13 +238,13 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     // MARK: The stream's moments
 
-    override func outputBlocked() { worker.loop.setDeadline(self, after: worker.timeouts.writeIdle) }
+    override func outputBlocked() { loop.setDeadline(self, after: worker.timeouts.writeIdle) }
 
     override func outputDrained() {
         switch phase {
-        case .content: worker.loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-        case .tunnel: worker.loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
-        case .answering: worker.loop.clearDeadline(self)
+        case .content: loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .tunnel: loop.setDeadline(self, after: worker.timeouts.tunnelIdle)
+        case .answering: loop.clearDeadline(self)
         }
         exchange?.clientDrained()
     }

@@ -111,7 +111,7 @@ class HTTP2Connection: Connection {
         let isOver = code == NGHTTP2_NO_ERROR.rawValue && stream.isDone
         if isOver {
             resets.earn(1)
-        } else if session.role == .server, !stream.isEndedByUs, !resets.take(now: worker.loop.now) {
+        } else if session.role == .server, !stream.isEndedByUs, !resets.take(now: loop.now) {
             abused(.resets)
         }
         departed.add(id, wasReset: stream.isResetByUs)
@@ -150,16 +150,16 @@ class HTTP2Connection: Connection {
         let isAcknowledgement = head.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
         switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
-            if head.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0, !emptyFrames.take(now: worker.loop.now) {
+            if head.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0, !emptyFrames.take(now: loop.now) {
                 return abused(.emptyFrames)
             }
         case NGHTTP2_WINDOW_UPDATE.rawValue:
-            if !windowUpdates.take(now: worker.loop.now) { return abused(.windowUpdates) }
+            if !windowUpdates.take(now: loop.now) { return abused(.windowUpdates) }
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_CONTINUATION.rawValue, NGHTTP2_RST_STREAM.rawValue, NGHTTP2_GOAWAY.rawValue:
             break
         case NGHTTP2_SETTINGS.rawValue where isAcknowledgement, NGHTTP2_PING.rawValue where isAcknowledgement: break
         default:
-            if !controlFrames.take(now: worker.loop.now) { return abused(.controlFrames) }
+            if !controlFrames.take(now: loop.now) { return abused(.controlFrames) }
         }
         return true
     }

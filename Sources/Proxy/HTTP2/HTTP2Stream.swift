@@ -7,6 +7,7 @@ internal import Transport
 /// It has a place in the loop for its deadline. Objects are reused.
 class HTTP2Stream: EventHandler {
     final let worker: Worker
+    final let loop: EventLoop
     /// SAFETY: set by `join`; a stream is asked for it only while it is part of the connection, which holds it.
     private(set) final unowned(unsafe) var connection: HTTP2Connection!
     private(set) final var id: Int32 = 0
@@ -42,6 +43,7 @@ class HTTP2Stream: EventHandler {
 
     init(worker: Worker) {
         self.worker = worker
+        loop = worker.loop
         super.init()
     }
 
@@ -64,7 +66,7 @@ class HTTP2Stream: EventHandler {
         index = -1
         dropOutput()
         dropInput()
-        worker.loop.clearDeadline(self)
+        loop.clearDeadline(self)
         left()
     }
 
@@ -165,7 +167,7 @@ class HTTP2Stream: EventHandler {
         // A peer that takes an octet now and then is stalled.
         if movedCount >= HTTP2Limits.smallestProgress {
             movedCount = 0
-            worker.loop.setDeadline(self, after: worker.timeouts.writeIdle)
+            loop.setDeadline(self, after: worker.timeouts.writeIdle)
         }
     }
 

@@ -18,7 +18,7 @@ final class HTTP2UpstreamStream: HTTP2Stream {
         hasHead = false
         hasTrailers = false
         isGone = false
-        openedAt = worker.loop.now
+        openedAt = loop.now
         self.wasReused = wasReused
     }
 
