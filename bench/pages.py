@@ -18,7 +18,7 @@ ORIGIN = """
 worker_processes 1; pid @WORKDIR@/origin.pid; error_log @WORKDIR@/origin-error.log warn; events { worker_connections 4096; }
 http {
     access_log off; keepalive_requests 1000000000; client_body_temp_path @WORKDIR@/ob; proxy_temp_path @WORKDIR@/op; fastcgi_temp_path @WORKDIR@/of;
-    uwsgi_temp_path @WORKDIR@/ou; scgi_temp_path @WORKDIR@/os; types { text/html html; } sendfile on; gzip_static on; gzip_vary on;
+    uwsgi_temp_path @WORKDIR@/ou; scgi_temp_path @WORKDIR@/os; types { text/html html; } sendfile on; gzip_static on; gzip_proxied any;
     server { listen 127.0.0.1:@ORIGIN@; root @WORKDIR@/site; charset utf-8; }
 }
 """
@@ -143,6 +143,7 @@ class Stage:
             # The kernel's share is the same work for both: it is not counted.
             wrapper = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=%s" % log]
             with self.running(name, wrapper, " master_process off;") as process:
+                self.check(name)
                 with self.connection() as connection:
                     for _ in range(requests):
                         self.ask(connection)

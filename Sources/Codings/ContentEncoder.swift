@@ -9,6 +9,7 @@ package final class ContentEncoder {
     package let coding: ContentCoding
     private enum Stream {
         case zlib(Deflater)
+        case fast(FastDeflater)
         case brotli(BrotliWriter)
         case zstd(ZstdWriter)
     }
@@ -26,10 +27,22 @@ package final class ContentEncoder {
         }
     }
 
+    /// As cheap as is worth while: for content that is encoded anew for each request.
+    package init(fast coding: ContentCoding) throws(CodingError) {
+        self.coding = coding
+        switch coding {
+        case .gzip: stream = .fast(try FastDeflater(.gzip))
+        case .deflate: stream = .fast(try FastDeflater(.deflate))
+        case .brotli: stream = .brotli(try BrotliWriter(quality: 3))
+        case .zstd: stream = .zstd(try ZstdWriter(level: 1))
+        }
+    }
+
     /// Encodes `input`. With `flush`, all that was given so far can be decoded from what has been appended.
     package func append(_ input: Span<UInt8>, to out: ByteBuffer, flush: Bool = false) throws(CodingError) {
         if input.isEmpty && !flush { return }
         switch stream {
+        case .fast(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
         case .zlib(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
         case .brotli(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
         case .zstd(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
@@ -40,6 +53,7 @@ package final class ContentEncoder {
     package func finish(to out: ByteBuffer) throws(CodingError) {
         let nothing = Span<UInt8>()
         switch stream {
+        case .fast(let writer): try writer.encode(nothing, to: out, .finish)
         case .zlib(let writer): try writer.encode(nothing, to: out, .finish)
         case .brotli(let writer): try writer.encode(nothing, to: out, .finish)
         case .zstd(let writer): try writer.encode(nothing, to: out, .finish)
@@ -49,6 +63,7 @@ package final class ContentEncoder {
     /// Forgets the stream, keeps the memory where the library can.
     package func reset() throws(CodingError) {
         switch stream {
+        case .fast(let writer): writer.reset()
         case .zlib(let writer): try writer.reset()
         case .brotli(let writer): try writer.reset()
         case .zstd(let writer): writer.reset()

@@ -37,7 +37,7 @@ def test_the_binary_needs_only_what_the_image_has():
     """The image is Debian's slim one with these libraries; Swift's own are linked in."""
     names = {path.name for path in libraries(BINARY)}
     base = r"(ld-linux.*|libc|libm|libgcc_s|libstdc\+\+|libdl|libpthread|librt|libresolv)\.so.*|ld-linux-.*"
-    packages = {"libyaml-0.so.2": "libyaml-0-2", "libre2.so.9": "libre2-9", "libz.so.1": "zlib1g", "libzstd.so.1": "libzstd1",
+    packages = {"libyaml-0.so.2": "libyaml-0-2", "libre2.so.9": "libre2-9", "libz.so.1": "zlib1g", "libisal.so.2": "libisal2", "libzstd.so.1": "libzstd1",
                 "libbrotlidec.so.1": "libbrotli1", "libbrotlienc.so.1": "libbrotli1", "libbrotlicommon.so.1": "libbrotli1",
                 "libssl.so.3": "libssl3", "libcrypto.so.3": "libssl3", "libnghttp2.so.14": "libnghttp2-14"}
     assert {name for name in names if not re.fullmatch(base, name)} == packages.keys()

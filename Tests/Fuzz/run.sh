@@ -26,7 +26,7 @@ flags=(-O -swift-version 6 -parse-as-library -package-name authproxy -sanitize=f
     -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature MemberImportVisibility
     -Xcc "-fmodule-map-file=$root/Sources/CLinux/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CYAML/module.modulemap"
     -Xcc "-fmodule-map-file=$root/Sources/COpenSSL/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CNGHTTP2/module.modulemap"
-    -Xcc "-fmodule-map-file=$root/Sources/CZlib/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CBrotli/module.modulemap"
+    -Xcc "-fmodule-map-file=$root/Sources/CISAL/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CZlib/module.modulemap" -Xcc "-fmodule-map-file=$root/Sources/CBrotli/module.modulemap"
     -Xcc "-fmodule-map-file=$root/Sources/CZstd/module.modulemap"
     -Xcc "-fmodule-map-file=$root/Sources/CRE2/include/module.modulemap")
 
@@ -89,7 +89,7 @@ if [[ $wanted == "  " || $wanted == *" target "* || $wanted == *" yaml "* ]]; th
 fi
 if [[ $wanted == "  " || $wanted == *" yaml "* ]]; then
     module Codings
-    libraries+=(-lssl -lcrypto -lz -lbrotlidec -lbrotlienc -lzstd -lnghttp2)
+    libraries+=(-lssl -lcrypto -lz -lisal -lbrotlidec -lbrotlienc -lzstd -lnghttp2)
     module Proxy
     module Config
     fuzz yaml HTTP HTML Policy CRE2 Codings Transport Proxy Config

@@ -33,9 +33,6 @@ final class PageDelivery: EventHandler {
     /// Decoded at a time, and at most in one turn of the loop.
     private static let slice = 64 * 1024
     private static let share = 1024 * 1024
-    /// As cheap as nginx's default; pages are encoded for each request.
-    private static let level: [ContentCoding: Int] = [.gzip: 1, .deflate: 1, .brotli: 3, .zstd: 1]
-
     /// `contentType` as the response has it.
     init(_ exchange: Exchange, _ page: PageResponse, contentType: Span<UInt8>, coding: ContentCoding?) throws(CodingError) {
         self.exchange = exchange
@@ -45,7 +42,7 @@ final class PageDelivery: EventHandler {
             policies: page.policies)
         if let coding {
             decoder = try worker.codings.decoder(coding)
-            encoder = try worker.codings.encoder(coding, level: Self.level[coding])
+            encoder = try worker.codings.encoder(coding)
         } else {
             (decoder, encoder) = (nil, nil)
         }
@@ -210,9 +207,9 @@ final class CodingPool {
         return try ContentDecoder(coding)
     }
 
-    func encoder(_ coding: ContentCoding, level: Int?) throws(CodingError) -> ContentEncoder {
+    func encoder(_ coding: ContentCoding) throws(CodingError) -> ContentEncoder {
         if let spare = encoders[Int(coding.rawValue)].popLast() { return spare }
-        return try ContentEncoder(coding, level: level)
+        return try ContentEncoder(fast: coding)
     }
 
     func giveBack(_ decoder: ContentDecoder) {
