@@ -61,8 +61,8 @@ package enum Rejection: Error, Sendable, Equatable, CaseIterable {
     package var sentence: StaticString {
         switch self {
         case .badRequest: "The request is malformed."
-        case .unsupportedVersion: "Only HTTP/1.0 and HTTP/1.1 are spoken here."
-        case .notImplemented: "The transfer coding is not supported."
+        case .unsupportedVersion: "This version of HTTP is not spoken here."
+        case .notImplemented: "The request asks for a transfer coding or a protocol that is not supported."
         case .methodNotAllowed: "The method is not allowed."
         case .uriTooLong: "The request target is too long."
         case .headerTooLarge: "The header fields are too large."

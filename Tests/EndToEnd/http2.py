@@ -94,8 +94,8 @@ class HTTP2(Client):
         return stream
 
     def data(self, stream, content, end=True):
-        """As the proxy's windows allow."""
-        while True:
+        """As the proxy's windows allow, and until it resets the stream."""
+        while self.answer_of(stream).reset is None:
             room = min(self.window(0), self.window(stream), 16384, len(content))
             if room > 0 or not content:
                 self.send(frame(DATA, END_STREAM if end and room == len(content) else 0, stream, content[:room]))

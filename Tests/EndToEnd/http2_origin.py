@@ -94,9 +94,9 @@ class Connection:
 
     def serve(self):
         try:
+            if self.origin.settings:  # in the first frame, or they would come as news
+                self.machine.local_settings = h2.settings.Settings(client=False, initial_values=self.origin.settings)
             self.act(lambda machine: machine.initiate_connection())
-            if self.origin.settings:
-                self.act(lambda machine: machine.update_settings(self.origin.settings))
             while data := self.socket.recv(1 << 18):
                 with self.lock:
                     events = self.machine.receive_data(data)

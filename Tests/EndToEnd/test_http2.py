@@ -532,3 +532,29 @@ def test_an_idle_connection_owns_little(proxy, origin):
     for client in clients + more:
         client.close()
     assert each < 24, "%.1f KiB each" % each
+
+
+@pytest.mark.parametrize("news", [signal.SIGTERM, signal.SIGHUP])
+def test_a_download_whose_client_pauses_outlives_a_drain_and_a_reload(proxy, origin, news):
+    size = 8 * MIB
+    one = proxy(CONFIG, ORIGIN=origin(lambda request, wire: reply(wire, bytes(size))).port)
+    with HTTP2(one.port, opens=False, initial={INITIAL_WINDOW_SIZE: 0x7fffffff}, receive_buffer=65536) as client, HTTP2(one.port) as silent:
+        client.open_window(0, 0x7fffffff - 65535)
+        stream = client.ask_on(path="/large")
+        client.until(lambda: client.answer_of(stream).body)
+        silent.ping()
+        one.signal(news)
+        # A client that does not answer the announcement is believed after a second: by then the pausing one has had its time.
+        silent.try_send = lambda data: None
+        silent.until(lambda: silent.goaway and silent.goaway.last != 0x7fffffff)
+        answer = client.response(stream)
+        assert answer.ended and len(answer.body) == size
+
+
+@pytest.mark.parametrize("answer", ["Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"])
+def test_an_end_that_the_client_s_window_holds_back_has_a_deadline(proxy, origin, answer):
+    one = proxy(quick(write_idle="300ms"), ORIGIN=origin(lambda request, wire: wire.send("HTTP/1.1 200 OK\r\n" + answer)).port)
+    with HTTP2(one.port, opens=False, initial={INITIAL_WINDOW_SIZE: 5 if "hello" in answer else 0}) as client:
+        stream = client.ask_on(fields=[("te", "trailers")])
+        got = client.response(stream)
+        assert got.reset == CANCEL or got.ended

@@ -196,6 +196,39 @@ def test_garbage_instead_of_a_handshake_ends_the_connection_and_nothing_else(pro
         assert client.ask(host="a.test").status == 200
 
 
+@pytest.mark.parametrize("visit", ["a byte", "no farewell", "a bad record", "an upstream without proof"])
+def test_what_one_session_received_is_nothing_to_the_next(proxy, secure_origin, certificates, visit):
+    source, foreign = secure_origin(), secure_origin(certificate="foreign")
+    one = proxy("""
+listeners:
+  - 127.0.0.1:@LISTEN@
+  - {address: "127.0.0.1:@SECURE@", tls: {certificates: [{cert: @CERTS@/server.pem, key: @CERTS@/server.key}]}}
+upstreams:
+  good: {url: "https://localhost:@ORIGIN@", tls: {ca: @CERTS@/ca.pem}, pool: {max_idle: 0}}
+  bad: {url: "https://localhost:@FOREIGN@", tls: {ca: @CERTS@/ca.pem}}
+rules:
+  - {match: {path: /bad}, proxy: {upstream: bad}}
+  - {match: {path: /none}, respond: {status: 204}}
+  - proxy: {upstream: good}
+workers: 1
+""", CERTS=certificates.folder, ORIGIN=source.port, FOREIGN=foreign.port, SECURE=(port := free_port()))
+    for number in range(3):
+        if visit == "an upstream without proof":
+            assert one.ask(target="/bad").status == 502
+        else:
+            with Client(("127.0.0.1", port)) as client:
+                if visit == "no farewell":
+                    plain = client.socket
+                    client.socket = certificates.client().wrap_socket(plain, server_hostname="a.test")
+                    assert client.ask(target="/none", host="a.test").status == 204
+                    client.socket = socket.socket(fileno=client.socket.detach())
+                else:
+                    client.send(b"\x16" if visit == "a byte" else b"\x17\x03\x03\x00\x05hello" + b"x" * 40000)
+                client.socket.shutdown(socket.SHUT_WR)
+                assert client_ends(client)
+        assert one.ask(target="/%d" % number).status == 200
+
+
 def client_ends(client):
     """True when the proxy ends the connection, whatever it says before."""
     try:

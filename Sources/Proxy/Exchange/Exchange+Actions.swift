@@ -129,7 +129,8 @@ extension Exchange {
         let snapshot = snapshot
         metrics.requestAnswered(
             listener: snapshot.indexes.listener(listener), rule: snapshot.indexes.rule(rule), status: record.status,
-            method: head.method, durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn, bytesOut: record.bytesOut)
+            method: head.method, durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn,
+            bytesOut: record.bytesOut)
         if record.attempts > 0, let upstream {
             metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
         }

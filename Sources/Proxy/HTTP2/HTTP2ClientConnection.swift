@@ -161,7 +161,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
         phase = .announced
         session.announceEnd()
         session.submitPing()
-        loop.setDeadline(self, after: Self.announcementTime)
+        // Behind unsent output the announcement has not gone yet; the client's time to take that output goes on.
+        if !hasUnsentOutput { loop.setDeadline(self, after: Self.announcementTime) }
         flushLater()
     }
 
@@ -194,6 +195,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
         if phase == .lingering {
             finishSending()
             loop.setDeadline(self, after: Self.lingerTime)
+        } else if phase == .announced {
+            loop.setDeadline(self, after: Self.announcementTime)
         } else {
             setDeadline()
         }

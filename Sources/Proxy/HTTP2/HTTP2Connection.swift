@@ -182,15 +182,23 @@ class HTTP2Connection: Connection {
 
     private final func isOfPeer(_ id: Int32) -> Bool { session.role == .server && id & 1 == 1 }
 
+    /// A stream too many, which the library has refused before it was ours.
+    private final func refused(_ id: Int32) {
+        departed.add(id, wasReset: true)
+        if session.role == .server, !resets.take(now: loop.now) { abused(.resets) }
+    }
+
     final func frameSent(type: UInt8, flags: UInt8, stream: Int32, code: UInt32) {
         if UInt32(type) == NGHTTP2_RST_STREAM.rawValue {
-            // One that the library has refused was never ours.
-            if let known = self.stream(stream) { known.resetWasSent() } else { departed.add(stream, wasReset: true) }
+            if let known = self.stream(stream) { known.resetWasSent() } else { refused(stream) }
         }
         guard UInt32(type) == NGHTTP2_DATA.rawValue || UInt32(type) == NGHTTP2_HEADERS.rawValue else { return }
         controlFrames.earn(1)
         windowUpdates.earn(Int64(HTTP2Limits.windowUpdatesForEachFrameSent))
-        if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { endSent(stream) }
+        if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
+            self.stream(stream)?.endWasSent()
+            endSent(stream)
+        }
     }
 
     /// The connection ends: its peer does too much of what serves nobody. False, for callbacks.
@@ -272,7 +280,8 @@ class HTTP2Connection: Connection {
     }
 
     final func offer(_ index: Int, atMost limit: Int) -> Offer {
-        guard index < streams.count, let stream = streams[index] else { return .content(0, isLast: true) }
+        // Never the end of a stream that was given up: it would make what was cut look complete.
+        guard index < streams.count, let stream = streams[index] else { return .later }
         return stream.offer(atMost: limit)
     }
 

@@ -24,6 +24,8 @@ class HTTP2Stream: EventHandler {
     private(set) final var isFinished = false
     /// Content could not go: the peer's window or its socket is full.
     private(set) final var isBlocked = false
+    /// The frame that ends our side has become one.
+    private final var isEndSent = false
     private final var isChanged = false
     private final var movedCount = 0
     /// We end it for reasons of our own.
@@ -53,6 +55,7 @@ class HTTP2Stream: EventHandler {
         self.index = index
         isFinished = false
         isBlocked = false
+        isEndSent = false
         isChanged = false
         isEndedByUs = false
         isResetByUs = false
@@ -148,7 +151,16 @@ class HTTP2Stream: EventHandler {
     /// Called by the connection when it has sent what could be sent.
     final func settle() {
         isChanged = false
-        if unsafe direct == nil, pending > 0 { block() }
+        // The end alone, or trailers, may wait for the peer's window as content does.
+        if unsafe direct == nil, pending > 0 || isFinished && !isEndSent { block() }
+    }
+
+    /// Our side has ended.
+    final func endWasSent() {
+        isEndSent = true
+        guard isBlocked, pending == 0 else { return }
+        isBlocked = false
+        outputDrained()
     }
 
     private final func block() {
@@ -160,7 +172,7 @@ class HTTP2Stream: EventHandler {
 
     final func outputMoved() {
         guard isBlocked else { return }
-        if pending == 0 {
+        if pending == 0, !isFinished || isEndSent {
             isBlocked = false
             return outputDrained()
         }

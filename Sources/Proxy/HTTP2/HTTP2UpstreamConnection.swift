@@ -19,8 +19,8 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
     private var lastHeardAt: Int64 = 0
 
     private static let readsPerTurn = 16
-    /// Until the server has told, as most allow.
-    private static let assumedStreams = 100
+    /// Until the server has told, the first request goes alone: some end the connection over one stream too many.
+    private static let assumedStreams = 1
 
     init(worker: Worker, server: UpstreamServer, client: ProxiedClient?) {
         self.server = server

@@ -29,6 +29,7 @@ extension UpstreamConnection {
             tls = session
             session.begin()
             transmitWire(of: session)
+            if let failure = session.failure { throw failure }
         } catch {
             server.logHandshakeFailure(error)
             close()

@@ -16,7 +16,9 @@ extension UpstreamServer {
     }
 
     /// A connection is on its way that will have room for streams.
-    var isAboutToSpeakHTTP2: Bool { expectsHTTP2 && (connecting?.isOpen ?? false) }
+    var isAboutToSpeakHTTP2: Bool {
+        expectsHTTP2 && (connecting?.isOpen ?? false) || multiplexed.contains { !$0.isGreeted && $0.isOpen }
+    }
 
     func isConnecting(_ connection: UpstreamConnection) {
         if upstream.takesHTTP2, !connection.isForUpgrade { connecting = connection }

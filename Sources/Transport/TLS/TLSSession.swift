@@ -84,6 +84,13 @@ package final class TLSSession {
     /// Begins the handshake: of a client's end, the first word.
     package func begin() { _ = unsafe note(SSL_do_handshake(ssl)) }
 
+    /// What was received for one session is nothing to the next.
+    private func clearWire() {
+        unsafe wire.state.pointee.input = nil
+        unsafe wire.state.pointee.input_count = 0
+        unsafe wire.state.pointee.input_ended = 0
+    }
+
     /// Takes the first `count` bytes of what the wire received; with `isEnd` no more will come. Returns how many bytes of
     /// plaintext it has written into `room`.
     ///
@@ -93,6 +100,7 @@ package final class TLSSession {
         unsafe wire.state.pointee.input = UnsafePointer(wire.incoming.baseAddress?.assumingMemoryBound(to: UInt8.self))
         unsafe wire.state.pointee.input_count = count
         unsafe wire.state.pointee.input_ended = isEnd ? 1 : 0
+        defer { clearWire() }
         var written = 0
         while written < room.count {
             var part = 0
