@@ -7,14 +7,18 @@ enum InlineText {
         bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes
     }
 
-    /// WHATWG HTML section 4.12.1.3: `<!--`, `<script` and `</script` in literals are written with `\x3C`.
+    /// WHATWG HTML section 4.12.1.3: `</script` becomes `<\/script`, the same in strings, templates and regular expressions, and
+    /// nothing that code has. `<script` matters behind `<!--` only, where it would keep the element open; there it becomes
+    /// `\x3Cscript`, the same in literals. Both only where the name ends there: `i<scripts.length` is code.
     static func script(_ bytes: [UInt8]) -> [UInt8] {
-        replaced(withoutMark(bytes), ["<!--", "<script", "</script"], by: Array("\\x3C".utf8), skipping: 1)
+        let closed = replaced(withoutMark(bytes), "</script", by: Array("<\\/".utf8), skipping: 2)
+        guard let comment = closed.indices.first(where: { begins(closed[$0...], with: Array("<!--".utf8)) }) else { return closed }
+        return Array(closed[..<comment]) + replaced(Array(closed[comment...]), "<script", by: Array("\\x3C".utf8), skipping: 1)
     }
 
     /// `</style` becomes `<\/style`, which is the same within strings and URLs (CSS Syntax section 4.3.7).
     static func style(_ bytes: [UInt8]) -> [UInt8] {
-        replaced(withoutMark(bytes), ["</style"], by: Array("<\\/".utf8), skipping: 2)
+        replaced(withoutMark(bytes), "</style", by: Array("<\\/".utf8), skipping: 2)
     }
 
     /// For an attribute in double quotes.
@@ -30,14 +34,14 @@ enum InlineText {
         return result
     }
 
-    /// Writes `replacement` in place of the first `skipped` bytes of each text, which is found in any case.
-    private static func replaced(_ bytes: [UInt8], _ texts: [String], by replacement: [UInt8], skipping skipped: Int) -> [UInt8] {
-        let texts = texts.map { Array($0.utf8) }
+    /// Writes `replacement` in place of the first `skipped` bytes of a tag's beginning, which is found in any case.
+    private static func replaced(_ bytes: [UInt8], _ tag: String, by replacement: [UInt8], skipping skipped: Int) -> [UInt8] {
+        let tag = Array(tag.utf8)
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var index = 0
         while index < bytes.count {
-            if bytes[index] == Octet.lessThan, texts.contains(where: { begins(bytes[index...], with: $0) }) {
+            if bytes[index] == Octet.lessThan, begins(bytes[index...], with: tag), endsName(bytes, at: index + tag.count) {
                 result += replacement
                 index += skipped
             } else {
@@ -46,6 +50,15 @@ enum InlineText {
             }
         }
         return result
+    }
+
+    /// What follows ends a tag's name; at the text's end our own end tag follows.
+    private static func endsName(_ bytes: [UInt8], at index: Int) -> Bool {
+        guard index < bytes.count else { return true }
+        switch bytes[index] {
+        case 0x09, 0x0a, 0x0c, 0x0d, 0x20, UInt8(ascii: "/"), UInt8(ascii: ">"): return true
+        default: return false
+        }
     }
 
     private static func begins(_ bytes: ArraySlice<UInt8>, with text: [UInt8]) -> Bool {
@@ -71,7 +84,8 @@ enum InlineText {
         switch context {
         case .markup: Array("&#x\(String(scalar.value, radix: 16));".utf8)
         case .script: Array(UTF16.encode(scalar)?.map { "\\u" + padded(UInt32($0), 4) }.joined().utf8 ?? "".utf8)
-        case .style: Array(("\\" + padded(scalar.value, 6)).utf8)
+        // One white space behind an escape belongs to it, also behind six digits (CSS Syntax section 4.3.7).
+        case .style: Array(("\\" + padded(scalar.value, 6) + " ").utf8)
         case .comment: [UInt8(ascii: "?")]
         }
     }

@@ -16,6 +16,8 @@ package final class PageEditor {
     private var structure = PageStructure()
     private var remaining: PageStructure.Points = []
     private var policies: [(policy: SecurityPolicy, hasNonce: Bool)]
+    /// With more policies than these nothing more is inserted.
+    private static let mostPolicies = 64
 
     /// The first bytes, until they are known to be a mark or not; later, half of a unit.
     private let first = ByteBuffer(capacity: 16)
@@ -282,6 +284,11 @@ package final class PageEditor {
     /// Passes the element on, its policy with the nonce if there is one.
     private func passPolicy(_ tag: [UInt8], to out: ByteBuffer) {
         guard let content = MetaElement.policy(tag) else { return passHeld(to: out) }
+        guard policies.count < Self.mostPolicies else {
+            // No page has so many; what they say together is not found out.
+            remaining = []
+            return passHeld(to: out)
+        }
         let (text, ends) = TagAttributes.decoded(tag, content)
         let policy = SecurityPolicy(text)
         let demands = insertions.insertions.filter { remaining.contains(PageStructure.Points($0.point)) }.flatMap(\.demands)

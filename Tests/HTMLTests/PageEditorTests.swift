@@ -79,7 +79,7 @@ struct PageEditorTests {
         let edited = EditedPages.edit(
             Array("<body>".utf8) + [0xe9, 0x8f] + Array("</body>".utf8), Self.accents, contentType: "text/html;charset=\"\(label)\""
         )
-        let inserted = #"<p title=&#xe9;>&#xe9;&#x1f600;<!--?--><script>'\u00e9\ud83d\ude00'</script><style>\0000e9"#
+        let inserted = #"<p title=&#xe9;>&#xe9;&#x1f600;<!--?--><script>'\u00e9\ud83d\ude00'</script><style>\0000e9 "#
         #expect(edited == Array("<body>".utf8) + [0xe9, 0x8f] + Array((inserted + "</body>").utf8))
     }
 
@@ -118,12 +118,25 @@ struct PageEditorTests {
         #expect(edit("<head>text", "text/html") == "<head>\(style)text")
     }
 
+    @Test func withMorePoliciesThanAnyPageHasNothingIsInserted() {
+        let insertion = EditedPages.definition(.bodyEnd, .html(Array("<i>".utf8)))
+        let meta = "<meta http-equiv=content-security-policy content=\"img-src 'self'\">"
+        let few = "<head>" + String(repeating: meta, count: 64) + "</head><body></body>"
+        #expect(EditedPages.edit(few, [insertion]) == String(few.dropLast(7)) + "<i></body>")
+        let many = "<head>" + String(repeating: meta, count: 65) + "</head><body></body>"
+        #expect(EditedPages.edit(many, [insertion]) == many)
+    }
+
     // MARK: What is inserted
 
     @Test func nothingInAScriptOrAStyleSheetEndsItsElement() {
         let script = EditedPages.definition(
             .bodyEnd, .javascript(Array("\u{feff}a='</script>';b='<!--<SCRIPT>';c=1</2".utf8)))
-        #expect(EditedPages.edit("<body>", [script]) == #"<body><script>a='\x3C/script>';b='\x3C!--\x3CSCRIPT>';c=1</2</script>"#)
+        #expect(EditedPages.edit("<body>", [script]) == #"<body><script>a='<\/script>';b='<!--\x3CSCRIPT>';c=1</2</script>"#)
+        // What only looks like a tag is code.
+        let code = "for(i=0;i<scripts.length;i++)a<script;r=/<\\/script>/;"
+        let loop = EditedPages.definition(.bodyEnd, .javascript(Array(code.utf8)))
+        #expect(EditedPages.edit("<body>", [loop]) == "<body><script>\(code)</script>")
         let style = EditedPages.definition(.bodyEnd, .css(Array("a{content:'</STYLE>'}".utf8)))
         #expect(EditedPages.edit("<body>", [style]) == #"<body><style>a{content:'<\/STYLE>'}</style>"#)
     }

@@ -5,13 +5,14 @@ internal import HTTP
 ///
 /// - Accept-Encoding names only codings that can be undone here.
 /// - If-None-Match: an edited page's validator tells what was inserted (``PageTag``); one with something else is none any more.
-/// - If-Modified-Since is left out for what is a page for certain: it would not tell.
+/// - If-Modified-Since, Range and If-Range are left out for what is a page for certain: they would not tell, and parts of a page
+///   as the server has it fit no edited one.
 package struct PageRequest {
     /// Sec-Fetch-Dest says that it is a page; otherwise the answer's type decides.
     package let isCertain: Bool
     let tag: PageTag
 
-    /// Nil for what is no document: by Sec-Fetch-Dest, else by X-Requested-With, Accept and method.
+    /// Nil for what is no document: by Sec-Fetch-Dest, else by X-Requested-With, Accept, Origin, Referer and method.
     package init?(_ request: CanonicalRequest, _ insertions: PageInsertions) {
         tag = PageTag(insertions.digest)
         if let line = request.nextLine(.secFetchDest) {
@@ -30,9 +31,12 @@ package struct PageRequest {
         guard PageRequest.acceptsPages(request) else { return nil }
     }
 
+    /// Whether Accept asks for HTML by name, or whoever asks for anything is no script of a page: browsers do not send
+    /// Sec-Fetch-Dest without TLS, and `fetch` asks for `*/*`.
     private static func acceptsPages(_ request: CanonicalRequest) -> Bool {
         var line = request.nextLine(.accept)
-        if line == nil { return true }
+        let isForAnything = request.nextLine(.origin) == nil && request.nextLine(.referer) == nil
+        if line == nil { return isForAnything }
         while let current = line {
             let value = request.value(current)
             var ranges = ListElements()
@@ -40,11 +44,14 @@ package struct PageRequest {
                 let element = value.extracting(range)
                 let end = CanonicalBytes.firstIndex(of: UInt8(ascii: ";"), in: element) ?? element.count
                 let type = element.extracting(CanonicalBytes.trimmed(element, 0..<end))
-                if CanonicalBytes.equalsIgnoringCase(type, "text/html") || CanonicalBytes.equalsIgnoringCase(type, "text/*")
-                    || CanonicalBytes.equalsIgnoringCase(type, "*/*")
+                if SpokenCodings.isRefusal(element.extracting(end..<element.count)) { continue }
+                if CanonicalBytes.equalsIgnoringCase(type, "text/html")
+                    || CanonicalBytes.equalsIgnoringCase(type, "application/xhtml+xml")
                 {
                     return true
                 }
+                let isWild = CanonicalBytes.equalsIgnoringCase(type, "text/*") || CanonicalBytes.equalsIgnoringCase(type, "*/*")
+                if isWild && isForAnything { return true }
             }
             line = request.nextLine(.accept, after: current)
         }
@@ -70,6 +77,8 @@ package struct PageRequest {
 
     func change(of name: Span<UInt8>, _ value: Span<UInt8>) -> Change {
         switch name.count {
+        case 5 where CanonicalBytes.equalsIgnoringCase(name, "range"): return isCertain ? .drop : .none
+        case 8 where CanonicalBytes.equalsIgnoringCase(name, "if-range"): return isCertain ? .drop : .none
         case 13 where CanonicalBytes.equalsIgnoringCase(name, "if-none-match"): return keepsTag(value) ? .ifNoneMatch : .drop
         case 15 where CanonicalBytes.equalsIgnoringCase(name, "accept-encoding"): return .acceptEncoding
         case 17 where CanonicalBytes.equalsIgnoringCase(name, "if-modified-since"): return isCertain ? .drop : .none
@@ -125,7 +134,7 @@ enum SpokenCodings {
             let weight = element.extracting(end..<element.count)
             if name.count == 1 && name[0] == UInt8(ascii: "*") {
                 // Any coding: of these. A `*` that refuses passes as it is.
-                if isRefusal(weight) { add(element, start, to: out) } else { addAll(weight, start, to: out) }
+                if isRefusal(weight) { add(element, start, to: out) } else { addOthers(value, weight, start, to: out) }
             } else if isSpoken(name) {
                 add(element, start, to: out)
             }
@@ -144,7 +153,7 @@ enum SpokenCodings {
         }
     }
 
-    private static func isRefusal(_ weight: Span<UInt8>) -> Bool {
+    static func isRefusal(_ weight: Span<UInt8>) -> Bool {
         var digits = false
         for index in weight.indices {
             if weight[index] >= UInt8(ascii: "1") && weight[index] <= UInt8(ascii: "9") { return false }
@@ -158,12 +167,24 @@ enum SpokenCodings {
         out.append(element)
     }
 
-    private static func addAll(_ weight: Span<UInt8>, _ start: Int, to out: ByteBuffer) {
-        for name: StaticString in ["gzip", "br", "zstd"] {
+    /// Those that the field does not name itself.
+    private static func addOthers(_ value: Span<UInt8>, _ weight: Span<UInt8>, _ start: Int, to out: ByteBuffer) {
+        for name: StaticString in ["gzip", "br", "zstd"] where !names(name, value) {
             if out.count > start { out.append(", ") }
             out.append(name)
             out.append(weight)
         }
+    }
+
+    private static func names(_ coding: StaticString, _ value: Span<UInt8>) -> Bool {
+        var elements = ListElements()
+        while let range = elements.next(in: value) {
+            let element = value.extracting(range)
+            let end = CanonicalBytes.firstIndex(of: UInt8(ascii: ";"), in: element) ?? element.count
+            let name = element.extracting(CanonicalBytes.trimmed(element, 0..<end))
+            if CanonicalBytes.equalsIgnoringCase(name, coding) { return true }
+        }
+        return false
     }
 }
 

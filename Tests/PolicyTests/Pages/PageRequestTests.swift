@@ -16,7 +16,8 @@ struct PageRequestTests {
         ("Sec-Fetch-Dest", "document", true, true), ("Sec-Fetch-Dest", "iframe", true, true),
         ("Sec-Fetch-Dest", "empty", false, false),
         ("Sec-Fetch-Dest", "image", false, false), ("Accept", "text/html,*/*;q=0.8", true, false), ("Accept", "*/*", true, false),
-        ("Accept", "application/json", false, false), ("X-None", "1", true, false),
+        ("Accept", "application/json", false, false), ("Accept", "text/html;q=0, application/json", false, false),
+        ("X-None", "1", true, false),
         ("X-Requested-With", "XMLHttpRequest", false, false),
     ])
     func documentsAreToldByWhatTheRequestSays(name: String, value: String, isPage: Bool, isCertain: Bool) {
@@ -38,10 +39,23 @@ struct PageRequestTests {
     @Test(arguments: [
         ("gzip, deflate, br, zstd", "gzip, deflate, br, zstd"), ("gzip, dcb, dcz", "gzip"), ("dcb", "identity"),
         ("br;q=0.5, compress, *;q=0", "br;q=0.5, *;q=0"), ("*", "gzip, br, zstd"), ("*;q=0.5", "gzip;q=0.5, br;q=0.5, zstd;q=0.5"),
-        ("", "identity"),
+        ("", "identity"), ("br;q=0, foo, *;q=0.5", "br;q=0, gzip;q=0.5, zstd;q=0.5"),
     ])
     func onlyCodingsThatCanBeUndoneAreAskedFor(value: String, expected: String) {
         #expect(sent("Accept-Encoding", value, isCertain: false) == expected)
+    }
+
+    /// Browsers send no Sec-Fetch-Dest without TLS; what a page's script fetches has its Referer, and asks for anything.
+    @Test func whatAPageFetchesIsNoDocumentUnlessItAsksForHTML() {
+        #expect(page([("Accept", "*/*"), ("Referer", "http://app.test/")]) == nil)
+        #expect(page([("Accept", "*/*"), ("Origin", "http://app.test")], method: "POST") == nil)
+        #expect(page([("Referer", "http://app.test/")]) == nil)
+        #expect(page([("Accept", "text/html,*/*;q=0.8"), ("Referer", "http://app.test/")]) != nil)
+    }
+
+    @Test func partsOfADocumentAreNotAskedFor() {
+        #expect(sent("Range", "bytes=50-", isCertain: true) == nil && sent("If-Range", "\"x\"", isCertain: true) == nil)
+        #expect(sent("Range", "bytes=50-", isCertain: false) == "bytes=50-")
     }
 
     private func edited(_ tag: String) -> String {
