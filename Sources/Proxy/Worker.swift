@@ -157,6 +157,9 @@ final class Worker {
         snapshot = fresh
         limits = fresh.configuration.limits
         timeouts = fresh.configuration.timeouts
+        // Those that serve nobody would keep the old configuration, and its secrets.
+        exchanges = ExchangePool()
+        next = nil
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
         // Clients of HTTP/2 are sent elsewhere, and find the new configuration there; others do with their next connection.

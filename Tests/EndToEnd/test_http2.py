@@ -1,5 +1,5 @@
 """HTTP/2 with clients: each stream is an exchange like any other, and none stands in another's way."""
-import json, re, shutil, signal, subprocess, threading, time
+import json, re, signal, subprocess, threading, time
 
 import pytest
 
@@ -31,14 +31,12 @@ def test_curl_speaks_http2_to_the_origin_of_http1(proxy, origin):
     assert ["Authorization", "Bearer T0KEN"] in told["fields"] and not any(name.lower() == "transfer-encoding" for name, _ in told["fields"])
 
 
-@pytest.mark.skipif(not shutil.which("h2load"), reason="nghttp2-client is not installed")
 def test_h2load_has_all_of_its_requests_answered(proxy, origin):
     one = proxy(CONFIG, ORIGIN=origin().port)
     done = subprocess.run(["h2load", "-n", "600", "-c", "6", "-m", "20", "http://127.0.0.1:%d/" % one.port], capture_output=True, text=True, timeout=60)
     assert "600 succeeded, 0 failed" in done.stdout, done.stdout
 
 
-@pytest.mark.skipif(not shutil.which("nghttp"), reason="nghttp2-client is not installed")
 def test_nghttp_sees_headers_content_and_trailers(proxy, origin):
     def trailers(request, wire):
         list(wire.pieces(request))

@@ -113,8 +113,8 @@ package final class TLSServerContext {
         return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
 
-    /// What requests over this session may be for: nil where the client asked for no name that a certificate is for, so that
-    /// nothing is promised.
+    /// The names that requests over a connection may be for: nil where the client asked for none that a certificate is for, so
+    /// that nothing is promised.
     func promise(of ssl: OpaquePointer) -> [CertificateNames]? {
         guard let name = Self.serverName(of: ssl), let group = table.group(for: name) else { return nil }
         return table.groups[group].map { certificates[$0].names }
