@@ -20,10 +20,13 @@ package final class ResponseWriter {
         package var passesTrailers: Bool
         /// The content is a page that is edited, or would be.
         package var page: PageResponse?
+        /// Of a page that is, or would be for a document, edited.
+        package var variesByDestination: Bool
 
         package init(
             framing: BodyFraming, keeps: Bool, version: HTTPVersion, cacheChange: CacheStoragePolicy.Change,
-            tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool, page: PageResponse?
+            tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool, page: PageResponse?,
+            variesByDestination: Bool
         ) {
             self.framing = framing
             self.keeps = keeps
@@ -33,6 +36,7 @@ package final class ResponseWriter {
             self.isSwitching = isSwitching
             self.passesTrailers = passesTrailers
             self.page = page
+            self.variesByDestination = variesByDestination
         }
     }
 
@@ -46,7 +50,7 @@ package final class ResponseWriter {
         Self.writeStatusLine(head, to: out)
         plan?.response.begin()
         let hasDate = writeLines(head, plan, mapping, location, parameters, to: out)
-        if parameters.page != nil { writeVary(plan, to: out) }
+        if parameters.variesByDestination { writeVary(plan, to: out) }
         if !hasDate, !parameters.isSwitching {
             // RFC 9110 section 6.6.1: a recipient with a clock supplies what is missing.
             out.append("Date: ")
@@ -103,7 +107,7 @@ package final class ResponseWriter {
         return hasDate
     }
 
-    /// Another destination gets the page as it is (RFC 9110 section 12.5.5).
+    /// A page is edited for some destinations and left alone for others (RFC 9110 section 12.5.5).
     private func writeVary(_ plan: ChainPlan?, to out: ByteBuffer) {
         let name: InlineArray<4, UInt8> = [0x56, 0x61, 0x72, 0x79]
         if case .keep = plan?.response.admit(name.span, id: .other) ?? .keep { out.append("Vary: Sec-Fetch-Dest\r\n") }

@@ -1,5 +1,5 @@
 """html.inject: pages edited on their way, and everything else left alone."""
-import gzip, os, re, threading, zlib
+import gzip, os, re, signal, threading, zlib
 
 import brotli
 import pytest
@@ -198,6 +198,25 @@ def test_conditions_are_put_to_the_origin_in_its_own_terms(proxy, origin):
     # A picture's validator passes.
     one.ask(headers={"If-None-Match": '"picture"', "Accept": "*/*"})
     assert upstream.requests[-1].get("if-none-match") == '"picture"'
+
+
+def test_validators_of_local_pages_tell_what_was_inserted(proxy, tmp_path):
+    (tmp_path / "index.html").write_text("<body>local</body>")
+    text = "listen: 127.0.0.1:@LISTEN@\nserve: {dir: %s}\nhtml: {inject: [{at: body_end, html: %%s}]}\n" % tmp_path
+    one = proxy(text % "<i>1</i>")
+    first = one.ask(headers=DOCUMENT)
+    tag = first.get("etag")
+    assert first.body == b"<body>local<i>1</i></body>" and tag.startswith("W/")
+    same = one.ask(headers={**DOCUMENT, "If-None-Match": tag})
+    assert same.status == 304 and same.get("etag") == tag
+    for more in ({"If-Modified-Since": first.get("last-modified")}, {"Range": "bytes=3-", "If-Range": first.get("last-modified")}):
+        answer = one.ask(headers={**DOCUMENT, **more})
+        assert answer.status == 200 and answer.body == first.body
+    plain = one.ask(headers={"Sec-Fetch-Dest": "empty"})
+    assert plain.body == b"<body>local</body>" and "Sec-Fetch-Dest" in plain.all("vary")
+    one.write(text % "<i>2</i>")
+    one.signal(signal.SIGHUP)
+    eventually(lambda: one.ask(headers={**DOCUMENT, "If-None-Match": tag}).body == b"<body>local<i>2</i></body>")
 
 
 def test_policies_get_a_fresh_nonce_each_time(proxy, origin):

@@ -1,5 +1,5 @@
 package import HTML
-internal import HTTP
+package import HTTP
 
 /// A request that may be one for a page into which rules insert: what of its fields changes, so that the answer can be edited.
 ///
@@ -57,6 +57,9 @@ package struct PageRequest {
         }
         return false
     }
+
+    /// The ETag of the page as it is edited, for the server's own of it.
+    package func appendEdited(_ tag: Span<UInt8>, to out: ByteBuffer) { self.tag.appendEdited(tag, to: out) }
 
     /// An If-None-Match names a page as this plan edits it: a 304 is about that one.
     package func namesEditedPage(_ request: CanonicalRequest) -> Bool {

@@ -46,6 +46,14 @@ package final class PageResponse {
         takePolicies(head)
     }
 
+    /// Whether it is HTML: what becomes of it depends on who asks.
+    package static func isHTML(_ head: ResponseHead) -> Bool {
+        head.lines.contains { $0.id == .contentType && isHTML(type: head.bytes.span($0.value)) }
+    }
+
+    /// The same of a Content-Type's value.
+    package static func isHTML(type: Span<UInt8>) -> Bool { MediaType.isNamed(type, "text/html") }
+
     /// The Content-Type of a response that is a whole HTML document, for showing.
     private static func documentType(_ head: ResponseHead) -> ByteRange? {
         guard head.status >= 200 && head.status < 300 || head.status >= 400, head.status != 204, head.status != 205,

@@ -41,6 +41,15 @@ package struct FileRequest {
         }
     }
 
+    /// What is asked of a page into which rules insert: parts of the file fit no edited page, and the file's time tells nothing
+    /// of what is inserted.
+    package mutating func asksForEditedPage() {
+        range = .none
+        ifRange = .none
+        ifModifiedSince = .none
+        ifUnmodifiedSince = .none
+    }
+
     enum Field { case range, ifRange, ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince, acceptEncoding }
 
     static func field(_ name: Span<UInt8>) -> Field? {

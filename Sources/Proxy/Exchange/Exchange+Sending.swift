@@ -97,7 +97,8 @@ extension Exchange {
         let parameters = ResponseWriter.Parameters(
             framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
             tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: takesTrailers && page == nil, page: page)
+            passesTrailers: takesTrailers && page == nil, page: page,
+            variesByDestination: page != nil || plan?.page != nil && PageResponse.isHTML(head))
         let lines = redirects.pendingCookies
         try responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,

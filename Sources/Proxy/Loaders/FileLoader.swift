@@ -65,13 +65,17 @@ final class FileLoader {
     }
 
     private func answer(_ file: FoundFile, _ plan: ServePlan, _ asked: FileRequest) {
+        var asked = asked
+        let types = exchange.snapshot.files.types
+        let page = PageResponse.isHTML(type: types.name(file.type)) ? exchange.pageRequest : nil
+        if page != nil { asked.asksForEditedPage() }
         descriptor = file.descriptor
         content = file.content
         type = file.type
         size = UInt64(file.identity.size)
         boundary.clear()
         var head = FileHead(
-            types: exchange.snapshot.files.types, type: file.type, plan: plan, coding: file.coding, size: size,
+            types: types, type: file.type, plan: plan, coding: file.coding, size: size,
             modifiedNanoseconds: file.identity.modifiedNanoseconds, now: exchange.context.unixTime)
         if file.coding == nil, let coding = codingOnTheFly(plan, asked) {
             encoder = worker.fileBuffers.leaseEncoder(coding)
@@ -79,7 +83,7 @@ final class FileLoader {
         }
         head.writeEntityTag(to: entityTag)
         let request = exchange.current
-        let validators = Validators(entityTag: entityTag, modified: head.modified, now: head.now)
+        let validators = Validators(entityTag: clientsTag(page), modified: head.modified, now: head.now)
         switch Preconditions.verdict(asked, request, validators) {
         case .failed: return send(head, status: 412)
         case .notModified: return send(head, status: 304)
@@ -101,6 +105,14 @@ final class FileLoader {
             if ranges.parts.count > 1 { makeBoundary() }
             send(head, status: 206, as: .content)
         }
+    }
+
+    /// The entity tag by which the client knows what it is sent.
+    private func clientsTag(_ page: PageRequest?) -> ByteBuffer {
+        guard let page else { return entityTag }
+        let edited = ByteBuffer(capacity: 64)
+        page.appendEdited(entityTag.span, to: edited)
+        return edited
     }
 
     /// RFC 9110 section 14.2: ranges are for GET, and after all other conditions.
