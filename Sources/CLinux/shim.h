@@ -57,9 +57,6 @@ static inline int clinux_set_pipe_size(int fd, int size) { return fcntl(fd, F_SE
 static inline ssize_t clinux_splice(int from, int to, size_t length, int more) {
     return splice(from, 0, to, 0, length, SPLICE_F_MOVE | SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
 }
-static inline ssize_t clinux_send(int fd, const void *bytes, size_t length, int more) {
-    return send(fd, bytes, length, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
-}
 static inline int clinux_set_flag(int fd, int level, int option, int value) {
     return setsockopt(fd, level, option, &value, sizeof value);
 }

@@ -29,16 +29,22 @@ package struct SystemError: Error, Sendable, Equatable {
 
 /// The calls on descriptors that the data path makes. errno is read here, before anything else can run, and EINTR looped here.
 package enum SystemCalls {
-    @inline(never)
-    package static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+    /// Repeats a call that a signal has interrupted, and says what came of it. A reading call that brings nothing has met an end;
+    /// sending calls are made with something to send.
+    @inline(__always)
+    private static func repeating(_ call: () -> Int) -> IOResult {
         while true {
-            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            let count = call()
             if count > 0 { return .bytes(count) }
             if count == 0 { return .end }
             let number = errno
-            if number == EINTR { continue }
-            return number == EAGAIN ? .wouldBlock : .failed(number)
+            if number != EINTR { return number == EAGAIN ? .wouldBlock : .failed(number) }
         }
+    }
+
+    @inline(never)
+    package static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+        repeating { unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0) }
     }
 
     /// Whether there is something to be read, or an end; takes nothing.
@@ -54,24 +60,12 @@ package enum SystemCalls {
 
     /// Reads without taking anything.
     package static func peek(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
-        while true {
-            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_PEEK))
-            if count > 0 { return .bytes(count) }
-            if count == 0 { return .end }
-            let number = errno
-            if number != EINTR { return number == EAGAIN ? .wouldBlock : .failed(number) }
-        }
+        repeating { unsafe recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_PEEK)) }
     }
 
     @inline(never)
-    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> IOResult {
-        while true {
-            let count = unsafe clinux_send(descriptor, bytes.baseAddress, bytes.count, more ? 1 : 0)
-            if count >= 0 { return .bytes(count) }
-            let number = errno
-            if number == EINTR { continue }
-            return number == EAGAIN ? .wouldBlock : .failed(number)
-        }
+    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult {
+        repeating { unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
 
     /// Two parts in one call: a head and what follows it.
@@ -87,51 +81,25 @@ package enum SystemCalls {
             var message = msghdr()
             unsafe message.msg_iov = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: iovec.self)
             unsafe message.msg_iovlen = 2
-            while true {
-                let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-                if count >= 0 { return .bytes(count) }
-                let number = errno
-                if number == EINTR { continue }
-                return number == EAGAIN ? .wouldBlock : .failed(number)
-            }
+            return repeating { unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)) }
         }
     }
 
     @inline(never)
     package static func splice(from: Int32, to: Int32, length: Int, more: Bool) -> IOResult {
-        while true {
-            let count = clinux_splice(from, to, length, more ? 1 : 0)
-            if count > 0 { return .bytes(count) }
-            if count == 0 { return .end }
-            let number = errno
-            if number == EINTR { continue }
-            return number == EAGAIN ? .wouldBlock : .failed(number)
-        }
+        repeating { clinux_splice(from, to, length, more ? 1 : 0) }
     }
 
     /// From a file into a socket, without passing through this process (sendfile(2)). `end`: the file ends before `offset`.
     @inline(never)
     package static func sendFile(_ file: Int32, from offset: UInt64, to socket: Int32, length: Int) -> IOResult {
-        while true {
-            let count = clinux_sendfile(socket, file, Int64(bitPattern: offset), length)
-            if count > 0 { return .bytes(count) }
-            if count == 0 { return .end }
-            let number = errno
-            if number == EINTR { continue }
-            return number == EAGAIN ? .wouldBlock : .failed(number)
-        }
+        repeating { clinux_sendfile(socket, file, Int64(bitPattern: offset), length) }
     }
 
     /// Reads a file at `offset`; `end`: it ends there.
     @inline(never)
     package static func read(_ file: Int32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
-        while true {
-            let count = unsafe pread(file, buffer.baseAddress, buffer.count, off_t(bitPattern: UInt(offset)))
-            if count > 0 { return .bytes(count) }
-            if count == 0 { return .end }
-            let number = errno
-            if number != EINTR { return .failed(number) }
-        }
+        repeating { unsafe pread(file, buffer.baseAddress, buffer.count, off_t(bitPattern: UInt(offset))) }
     }
 
     @inline(never)
