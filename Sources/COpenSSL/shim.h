@@ -169,10 +169,6 @@ static inline void copenssl_set_server_name_callback(SSL_CTX *context, int (*cal
 }
 static inline int copenssl_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
 static inline X509 *copenssl_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
-static inline int copenssl_is_rsa(X509 *certificate) {
-    EVP_PKEY *key = X509_get0_pubkey(certificate);
-    return key && EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA;
-}
 static inline int copenssl_key_type(X509 *certificate) {
     EVP_PKEY *key = X509_get0_pubkey(certificate);
     return key ? EVP_PKEY_get_base_id(key) : 0;

@@ -16,9 +16,16 @@ package enum PrivateFile {
                 unsafe Glibc.write(descriptor.number, $0.baseAddress.map { unsafe $0 + position }, $0.count - position)
             }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw FileSystemError(operation: "write", code: errno) }
+            guard count > 0 else { throw failed("write", leaving: fresh) }
             position += count
         }
-        guard rename(fresh, path) == 0 else { throw FileSystemError(operation: "rename", code: errno) }
+        guard rename(fresh, path) == 0 else { throw failed("rename", leaving: fresh) }
+    }
+
+    /// What was written of it is not left behind.
+    private static func failed(_ operation: String, leaving path: String) -> FileSystemError {
+        let error = FileSystemError(operation: operation, code: errno)
+        unlink(path)
+        return error
     }
 }

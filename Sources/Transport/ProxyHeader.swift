@@ -30,7 +30,7 @@ package enum ProxyHeader {
         var line: [UInt8] = []
         var index = 0
         while index < bytes.count, bytes[index] != UInt8(ascii: "\n") {
-            if index == longestV1 { throw Malformed() }
+            if index == longestV1 - 1 { throw Malformed() }
             line.append(bytes[index])
             index += 1
         }

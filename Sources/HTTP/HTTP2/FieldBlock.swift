@@ -87,8 +87,7 @@ package final class FieldBlock {
         let id = HTTP1.fieldID(name)
         if id != .other, kind != .trailers {
             switch id {
-            case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .http2Settings:
-                return fail(.malformed)  // RFC 9113 section 8.2.2
+            case _ where id.isConnectionSpecific: return fail(.malformed)  // RFC 9113 section 8.2.2
             case .te where kind == .request:
                 guard HTTP1.equalsIgnoringCase(value, "trailers") else { return fail(.malformed) }
             case .cookie where kind == .request: return addCookie(value)

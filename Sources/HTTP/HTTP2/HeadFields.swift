@@ -32,12 +32,6 @@ package struct HeadFields {
         return (name, HTTP1.trimmed(text, start..<end))
     }
 
-    /// Of a status line, the status; 0 when it is none.
-    package static func status(_ text: Span<UInt8>) -> Int {
-        guard text.count >= 12 else { return 0 }
-        return HTTP1.decimal(text.extracting(9..<12)).map { Int($0) } ?? 0
-    }
-
     /// Of a request line, where the method and the target are; nil when it is none.
     package func requestLine(_ text: Span<UInt8>) -> (method: Range<Int>, target: Range<Int>)? {
         let methodEnd = WordScan.token(text, from: 0)

@@ -309,7 +309,7 @@ public class Connection: EventHandler {
     // MARK: Another protocol
 
     /// Gives the descriptor and its place in the loop to a connection that has none yet and that speaks another protocol. What
-    /// was received goes with them where it is kept.
+    /// was received and kept is dropped: the caller passes it on.
     final func handOver(to other: Connection) {
         precondition(other.descriptor < 0 && !hasUnsentOutput, "only a connection at rest is handed over")
         other.descriptor = descriptor

@@ -77,7 +77,9 @@ package enum TLSFiles {
     }
 
     package static func certificate(_ files: CertificateFiles) throws(Failure) -> TLSCertificate {
-        let certificate = try read(files.certificate)
+        // Both may be one file.
+        var certificate = try read(files.certificate)
+        defer { for index in certificate.indices { certificate[index] = 0 } }
         var key = try read(files.key)
         defer { for index in key.indices { key[index] = 0 } }
         do throws(TLSError) {

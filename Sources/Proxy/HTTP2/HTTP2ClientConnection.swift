@@ -42,13 +42,11 @@ final class HTTP2ClientConnection: HTTP2Connection {
     func begin(_ first: Span<UInt8>) {
         guard openSession(.server) else { return close() }
         let limits = worker.limits
-        // As the fields of RFC 9113 section 6.5.2 are counted: 32 octets each beside what stands in HTTP/1.1.
-        let listSize = limits.head.headerBytes + 28 * limits.head.headerCount
         session.submitSettings(
             [
                 NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS: UInt32(clamping: limits.streams),
                 NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: UInt32(HTTP2Limits.streamWindow),
-                NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: UInt32(clamping: listSize),
+                NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: headerListSize,
                 NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL: 1,
                 NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES: 1,
             ], window: HTTP2Limits.connectionWindow)
@@ -129,8 +127,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
         return true
     }
 
-    override func headersEnded(_ id: Int32, endsStream: Bool) -> Bool {
-        guard let block else { return true }
+    override func headersEnded(_ id: Int32, endsStream: Bool) {
+        guard let block else { return }
         self.block = nil
         if let found = stream(id) {
             // SAFETY: streams of another kind are never added.
@@ -138,7 +136,6 @@ final class HTTP2ClientConnection: HTTP2Connection {
             block.kind == .trailers ? stream.trailersReceived(block) : stream.begin(block, endsStream: endsStream)
         }
         worker.giveBack(block)
-        return true
     }
 
     /// RFC 9113 section 8.1: a response that came before all of the request has: the client need not send the rest.

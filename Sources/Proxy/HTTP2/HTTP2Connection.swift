@@ -18,8 +18,9 @@ class HTTP2Connection: Connection {
     private(set) final var session: HTTP2Session!
     /// The header block that is being received; nil between blocks.
     final var block: FieldBlock? {
-        get { session.block }
-        set { session.block = newValue }
+        // There is no session when there was no memory for one.
+        get { session?.block }
+        set { session?.block = newValue }
     }
     final var blockStream: Int32 = 0
     private(set) final var streams: [HTTP2Stream?] = []
@@ -56,8 +57,8 @@ class HTTP2Connection: Connection {
 
     /// A header block begins; false refuses it, and the stream is reset.
     func headersBegan(_ id: Int32, isRequest: Bool) -> Bool { false }
-    /// It has ended; false ends the connection.
-    func headersEnded(_ id: Int32, endsStream: Bool) -> Bool { true }
+    /// It has ended.
+    func headersEnded(_ id: Int32, endsStream: Bool) {}
     func goawayReceived(last: Int32) {}
     func settingsReceived() {}
     func pingAnswered() {}
@@ -67,6 +68,11 @@ class HTTP2Connection: Connection {
     func streamLeft() {}
     /// Nothing is to be received or sent any more, by an error of the peer's or since both have said so.
     func sessionEnded() {}
+
+    /// MAX_HEADER_LIST_SIZE: fields as RFC 9113 section 6.5.2 counts them, 32 octets each beside what stands in HTTP/1.1.
+    final var headerListSize: UInt32 {
+        UInt32(clamping: worker.limits.head.headerBytes + 28 * worker.limits.head.headerCount)
+    }
 
     // MARK: Streams
 
@@ -188,7 +194,7 @@ class HTTP2Connection: Connection {
         if session.role == .server, !resets.take(now: loop.now) { abused(.resets) }
     }
 
-    final func frameSent(type: UInt8, flags: UInt8, stream: Int32, code: UInt32) {
+    final func frameSent(type: UInt8, flags: UInt8, stream: Int32) {
         if UInt32(type) == NGHTTP2_RST_STREAM.rawValue {
             if let known = self.stream(stream) { known.resetWasSent() } else { refused(stream) }
         }
@@ -283,6 +289,12 @@ class HTTP2Connection: Connection {
         // Never the end of a stream that was given up: it would make what was cut look complete.
         guard index < streams.count, let stream = streams[index] else { return .later }
         return stream.offer(atMost: limit)
+    }
+
+    /// Whether the stream still has so much content.
+    final func holds(_ count: Int, at index: Int, of id: Int32) -> Bool {
+        guard index < streams.count, let stream = streams[index], stream.id == id else { return false }
+        return stream.pending >= count
     }
 
     final func take(_ count: Int, of index: Int, into out: ByteBuffer) {

@@ -41,8 +41,8 @@ final class HTTP2Session {
         walk = FrameWalk(hasPreface: role == .server)
         let result =
             role == .server
-            ? nghttp2_session_server_new2(&made, templates.callbacks, nil, templates.serverOptions)
-            : nghttp2_session_client_new2(&made, templates.callbacks, nil, templates.clientOptions)
+            ? nghttp2_session_server_new2(&made, templates.callbacks, nil, templates.options)
+            : nghttp2_session_client_new2(&made, templates.callbacks, nil, templates.options)
         guard result == 0, let made else { return nil }
         handle = made
         nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(self).toOpaque())
@@ -100,7 +100,6 @@ final class HTTP2Session {
     }
 
     var isOver: Bool { nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0 }
-    var wantsToSend: Bool { nghttp2_session_want_write(handle) != 0 }
 
     // MARK: The connection's frames
 

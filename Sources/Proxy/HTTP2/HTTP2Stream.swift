@@ -95,7 +95,8 @@ class HTTP2Stream: EventHandler {
 
     final var hasUnsentOutput: Bool { isBlocked }
 
-    private final var pending: Int {
+    /// Bytes that have not become frames.
+    final var pending: Int {
         if let direct = unsafe direct { return direct.count }
         return unsent.map { $0.count - unsentStart } ?? 0
     }

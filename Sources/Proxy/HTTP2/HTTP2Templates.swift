@@ -7,15 +7,13 @@ internal import HTTP
 /// the session that `HTTP2Session.init` named as its user data, which is alive for as long as the library calls.
 final class HTTP2Templates {
     let callbacks: OpaquePointer?
-    let serverOptions: OpaquePointer?
-    let clientOptions: OpaquePointer?
+    let options: OpaquePointer?
 
     init() {
         var made: OpaquePointer?
         nghttp2_session_callbacks_new(&made)
         callbacks = made
-        serverOptions = Self.options()
-        clientOptions = Self.options()
+        options = Self.options()
         setFrameCallbacks()
         setFieldCallbacks()
         setContentCallbacks()
@@ -23,8 +21,7 @@ final class HTTP2Templates {
 
     deinit {
         nghttp2_session_callbacks_del(callbacks)
-        nghttp2_option_del(serverOptions)
-        nghttp2_option_del(clientOptions)
+        nghttp2_option_del(options)
     }
 
     private static func options() -> OpaquePointer? {
@@ -87,7 +84,7 @@ final class HTTP2Templates {
             let ends = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
             switch UInt32(header.type) {
             case NGHTTP2_HEADERS.rawValue:
-                return connection.headersEnded(header.stream_id, endsStream: ends) ? 0 : HTTP2Templates.failure
+                connection.headersEnded(header.stream_id, endsStream: ends)
             case NGHTTP2_DATA.rawValue where ends: connection.peerEnded(header.stream_id)
             case NGHTTP2_SETTINGS.rawValue:
                 if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { connection.settingsReceived() }
@@ -103,8 +100,7 @@ final class HTTP2Templates {
             guard let frame = unsafe frame else { return HTTP2Templates.failure }
             let header = unsafe frame.pointee.hd
             unsafe HTTP2Templates.session(data).connection.frameSent(
-                type: header.type, flags: header.flags, stream: header.stream_id,
-                code: UInt32(header.type) == NGHTTP2_RST_STREAM.rawValue ? frame.pointee.rst_stream.error_code : 0)
+                type: header.type, flags: header.flags, stream: header.stream_id)
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, data in
@@ -154,16 +150,23 @@ final class HTTP2Templates {
                 Span(_unsafeStart: bytes, count: count), on: stream)
             return 0
         }
-        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, _, frameHeader, count, source, data in
-            guard let frameHeader = unsafe frameHeader, let source = unsafe source else { return HTTP2Templates.failure }
+        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, frameHeader, count, source, data in
+            guard let frame = unsafe frame, let frameHeader = unsafe frameHeader, let source = unsafe source else {
+                return HTTP2Templates.failure
+            }
             let session = unsafe HTTP2Templates.session(data)
             guard let out = session.out else { return HTTP2Templates.failure }
             if out.count >= HTTP2Session.outputSize {
                 session.isHeldBack = true
                 return NGHTTP2_ERR_WOULDBLOCK.rawValue
             }
+            // A frame that was held back may have outlived what it was to carry; its length is fixed. The stream is reset then.
+            let index = Int(unsafe source.pointee.fd)
+            guard session.connection.holds(count, at: index, of: unsafe frame.pointee.hd.stream_id) else {
+                return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+            }
             unsafe out.append(UnsafeRawBufferPointer(start: frameHeader, count: 9))
-            session.connection.take(count, of: Int(unsafe source.pointee.fd), into: out)
+            session.connection.take(count, of: index, into: out)
             return 0
         }
     }

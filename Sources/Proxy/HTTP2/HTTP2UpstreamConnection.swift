@@ -37,8 +37,7 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
         session.submitSettings(
             [
                 NGHTTP2_SETTINGS_ENABLE_PUSH: 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: UInt32(HTTP2Limits.upstreamStreamWindow),
-                NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: UInt32(
-                    clamping: worker.limits.head.headerBytes + 28 * worker.limits.head.headerCount),
+                NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: headerListSize,
             ], window: HTTP2Limits.connectionWindow)
         loop.setDeadline(self, after: upstream.timeouts.idle)
         flushLater()
@@ -87,12 +86,11 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
         return true
     }
 
-    override func headersEnded(_ id: Int32, endsStream: Bool) -> Bool {
-        guard let block else { return true }
+    override func headersEnded(_ id: Int32, endsStream: Bool) {
+        guard let block else { return }
         self.block = nil
         upstreamStream(id)?.headReceived(block, endsStream: endsStream)
         worker.giveBack(block)
-        return true
     }
 
     /// SAFETY: streams of another kind are never added.

@@ -28,7 +28,10 @@ extension UpstreamLoader {
     /// The connection turns out to speak HTTP/2: this exchange has its first stream, those that wait have the next.
     func beginHTTP2(on connection: UpstreamConnection, for exchange: Exchange) {
         let server = connection.server
-        guard let successor = server.becomeHTTP2(connection) else { return fail(.upstreamProtocolError) }
+        // A server that makes us talk while it does not listen is none to speak to.
+        guard !connection.hasUnsentOutput, let successor = server.becomeHTTP2(connection) else {
+            return fail(.upstreamProtocolError)
+        }
         self.connection = nil
         open(on: successor, for: exchange)
         server.upstream.serveWaiting()

@@ -31,9 +31,9 @@ package final class TLSWire {
         unsafe incoming.deallocate()
     }
 
-    /// What the session has to say to its peer; gone when `body` returns.
     package var hasOutput: Bool { unsafe state.pointee.output_count > 0 }
 
+    /// What the session has to say to its peer; gone when `body` returns.
     package func takeOutput(_ body: (UnsafeRawBufferPointer) -> Void) {
         let count = unsafe state.pointee.output_count
         unsafe state.pointee.output_count = 0
