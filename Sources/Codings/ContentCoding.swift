@@ -1,3 +1,5 @@
+internal import HTTP
+
 /// The content codings that are spoken here (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
 package enum ContentCoding: UInt8, Sendable, CaseIterable {
     case gzip, deflate, brotli, zstd
@@ -16,24 +18,13 @@ package enum ContentCoding: UInt8, Sendable, CaseIterable {
     /// and for `identity`, which is none.
     package init?(token: Span<UInt8>) {
         switch token.count {
-        case 4 where Self.equals(token, "gzip"): self = .gzip
-        case 6 where Self.equals(token, "x-gzip"): self = .gzip
-        case 7 where Self.equals(token, "deflate"): self = .deflate
-        case 2 where Self.equals(token, "br"): self = .brotli
-        case 4 where Self.equals(token, "zstd"): self = .zstd
+        case 4 where HTTP1.equalsIgnoringCase(token, "gzip"): self = .gzip
+        case 6 where HTTP1.equalsIgnoringCase(token, "x-gzip"): self = .gzip
+        case 7 where HTTP1.equalsIgnoringCase(token, "deflate"): self = .deflate
+        case 2 where HTTP1.equalsIgnoringCase(token, "br"): self = .brotli
+        case 4 where HTTP1.equalsIgnoringCase(token, "zstd"): self = .zstd
         default: return nil
         }
-    }
-
-    private static func equals(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
-        var index = 0
-        for byte in text.description.utf8 {
-            let given = bytes[index]
-            let lowered = given &- UInt8(ascii: "A") < 26 ? given | 0x20 : given
-            if lowered != byte { return false }
-            index += 1
-        }
-        return true
     }
 }
 

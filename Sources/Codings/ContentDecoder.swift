@@ -71,7 +71,7 @@ package final class ContentDecoder {
         if hasBegun && !isComplete { throw .truncated }
     }
 
-    /// Forgets the stream, keeps the memory.
+    /// Forgets the stream, keeps the memory where the library can.
     package func reset() throws(CodingError) {
         hasBegun = false
         isComplete = false

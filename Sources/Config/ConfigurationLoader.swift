@@ -107,7 +107,7 @@ extension ConfigurationDecoder {
         configuration.timeouts = timeouts(fields.fields("timeouts"))
         configuration.workers = workers(fields["workers"])
         configuration.instance = instance(fields["instance"])
-        configuration.admin = admin(fields.fields("admin"))
+        configuration.admin = admin(fields.fields("admin"), beside: configuration.listeners)
         configuration.log = log(fields.fields("log"))
         secrets.check(self)
         // What is unused may well be meant where an error is.

@@ -30,15 +30,4 @@ enum Octet {
             return unsafe UnsafeRawPointer(found) - UnsafeRawPointer(base)
         }
     }
-
-    /// `text` is in lower case.
-    static func equals(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
-        guard bytes.count == text.utf8CodeUnitCount else { return false }
-        var index = 0
-        for byte in text.description.utf8 {
-            if lowered(bytes[index]) != byte { return false }
-            index += 1
-        }
-        return true
-    }
 }

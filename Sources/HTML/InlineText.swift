@@ -12,7 +12,8 @@ enum InlineText {
     /// `\x3Cscript`, the same in literals. Both only where the name ends there: `i<scripts.length` is code.
     static func script(_ bytes: [UInt8]) -> [UInt8] {
         let closed = replaced(withoutMark(bytes), "</script", by: Array("<\\/".utf8), skipping: 2)
-        guard let comment = closed.indices.first(where: { begins(closed[$0...], with: Array("<!--".utf8)) }) else { return closed }
+        let mark = Array("<!--".utf8)
+        guard let comment = closed.indices.first(where: { begins(closed[$0...], with: mark) }) else { return closed }
         return Array(closed[..<comment]) + replaced(Array(closed[comment...]), "<script", by: Array("\\x3C".utf8), skipping: 1)
     }
 

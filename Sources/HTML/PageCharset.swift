@@ -16,23 +16,26 @@ package enum PageCharset: Sendable, Equatable {
 
     /// WHATWG Encoding section 4.2, for those that differ here; any other label is of a charset that ASCII is part of.
     package init(label: Span<UInt8>) {
-        if Octet.equals(label, "utf-8") || Octet.equals(label, "utf8") || Octet.equals(label, "unicode-1-1-utf-8") {
+        if Self.isAny(label, "utf-8", "utf8", "unicode-1-1-utf-8") {
             self = .utf8
-        } else if Octet.equals(label, "utf-16le") || Octet.equals(label, "utf-16") || Octet.equals(label, "ucs-2")
-            || Octet.equals(label, "unicode") || Octet.equals(label, "csunicode") || Octet.equals(label, "iso-10646-ucs-2")
-            || Octet.equals(label, "unicodefeff")
+        } else if Self.isAny(
+            label, "utf-16le", "utf-16", "ucs-2", "unicode", "csunicode", "iso-10646-ucs-2", "unicodefeff")
         {
             self = .utf16LittleEndian
-        } else if Octet.equals(label, "utf-16be") || Octet.equals(label, "unicodefffe") {
+        } else if Self.isAny(label, "utf-16be", "unicodefffe") {
             self = .utf16BigEndian
-        } else if Octet.equals(label, "iso-2022-jp") || Octet.equals(label, "csiso2022jp") || Octet.equals(label, "iso-2022-kr")
-            || Octet.equals(label, "iso-2022-cn") || Octet.equals(label, "iso-2022-cn-ext") || Octet.equals(label, "hz-gb-2312")
-            || Octet.equals(label, "utf-7") || Octet.equals(label, "utf-32")
+        } else if Self.isAny(
+            label, "iso-2022-jp", "csiso2022jp", "iso-2022-kr", "iso-2022-cn", "iso-2022-cn-ext", "hz-gb-2312", "utf-7", "utf-32")
         {
             self = .unsupported
         } else {
             self = .other
         }
+    }
+
+    private static func isAny(_ label: Span<UInt8>, _ names: StaticString...) -> Bool {
+        for name in names where HTTP1.equalsIgnoringCase(label, name) { return true }
+        return false
     }
 
     /// By the first bytes of a page, which stand above every label (WHATWG Encoding section 6); `length` is the mark's.
@@ -72,7 +75,7 @@ package enum MediaType {
     package static func isNamed(_ value: Span<UInt8>, _ name: StaticString) -> Bool {
         var end = 0
         while end < value.count && value[end] != UInt8(ascii: ";") { end += 1 }
-        return Octet.equals(value.extracting(HTTP1.trimmed(value, 0..<end)), name)
+        return HTTP1.equalsIgnoringCase(value.extracting(HTTP1.trimmed(value, 0..<end)), name)
     }
 
     /// Where the value of the first `charset` parameter stands, without quotes.
@@ -85,7 +88,7 @@ package enum MediaType {
             while end < value.count && value[end] != Octet.equals && value[end] != UInt8(ascii: ";") { end += 1 }
             guard end < value.count, value[end] == Octet.equals else { continue }
             let name = HTTP1.trimmed(value, index..<end)
-            let isCharset = Octet.equals(value.extracting(name), "charset")
+            let isCharset = HTTP1.equalsIgnoringCase(value.extracting(name), "charset")
             var start = end + 1
             var last = start
             if start < value.count && value[start] == Octet.quote {

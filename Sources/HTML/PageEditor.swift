@@ -84,8 +84,10 @@ package final class PageEditor {
     package func finish(to out: ByteBuffer) {
         if !hasBegun && !first.isEmpty {
             hasBegun = true
-            edit(first.span, to: out)
+            let rest = ByteBuffer(capacity: first.count)
+            rest.append(first.span)
             first.clear()
+            edit(rest.span, to: out)
         }
         if isPassing { return passFirst(to: out) }
         // A less-than sign at the very end is text.
@@ -327,7 +329,7 @@ enum MetaElement {
     private static func isEquivalent(_ tag: [UInt8], _ name: StaticString) -> Bool {
         guard let value = TagAttributes.value(of: "http-equiv", in: tag.span) else { return false }
         let text = TagAttributes.decoded(tag, value).bytes
-        return Octet.equals(text.span, name)
+        return HTTP1.equalsIgnoringCase(text.span, name)
     }
 
     /// The words of an edit and `'nonce-...'`, as they stand in an attribute.

@@ -19,7 +19,6 @@ struct PageStructure {
         static let headEnd = Points(.headEnd)
         static let bodyStart = Points(.bodyStart)
         static let bodyEnd = Points(.bodyEnd)
-        static let all: Points = [.headStart, .headEnd, .bodyStart, .bodyEnd]
     }
 
     private(set) var phase = Phase.beforeHead

@@ -1,3 +1,5 @@
+internal import HTTP
+
 /// Reads the attributes of one whole tag, `<` and `>` included (WHATWG HTML sections 13.2.5.32 to 13.2.5.39).
 enum TagAttributes {
     struct Value {
@@ -16,7 +18,7 @@ enum TagAttributes {
             let start = index
             index += 1
             while index < tag.count && !ends(tag[index]) && tag[index] != Octet.equals { index += 1 }
-            let isWanted = Octet.equals(tag.extracting(start..<index), name)
+            let isWanted = HTTP1.equalsIgnoringCase(tag.extracting(start..<index), name)
             let value = takeValue(tag, &index)
             if isWanted { return value ?? Value(range: index..<index, quote: nil) }
         }

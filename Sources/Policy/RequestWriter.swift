@@ -112,7 +112,8 @@ package enum RequestWriter {
             let line = head.lines[index]
             if line.id == .xRequestID || line.id == .cookie && skippingCookies { continue }
             let name = bytes.span(line.name)
-            if let page, page.change(of: name, bytes.span(line.value)) == .drop { continue }
+            let change = page?.change(of: name, bytes.span(line.value)) ?? .none
+            if change == .drop { continue }
             switch edits.admit(name, id: line.id) {
             case .drop: continue
             case .keep: out.append(name)
@@ -120,7 +121,7 @@ package enum RequestWriter {
             }
             out.append(": ")
             if let page {
-                page.append(bytes.span(line.value), page.change(of: name, bytes.span(line.value)), to: out)
+                page.append(bytes.span(line.value), change, to: out)
             } else {
                 out.append(bytes.span(line.value))
             }

@@ -11,7 +11,7 @@ package enum IOResult: Equatable {
 }
 
 /// An errno with the call that gave it.
-package struct SystemError: Error, Sendable, Equatable {
+package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     package let call: StaticString
     package let number: Int32
 
@@ -21,6 +21,8 @@ package struct SystemError: Error, Sendable, Equatable {
     }
 
     package var text: String { "\(call): \(String(cString: strerror(number)))" }
+
+    package var description: String { text }
 
     package static func == (left: SystemError, right: SystemError) -> Bool {
         left.number == right.number && left.call.description == right.call.description

@@ -169,6 +169,15 @@ let faultyValues: [Example] = [
         ]),
     Example(
         #"""
+        listen: 127.0.0.1:8080
+        upstream: demo
+        admin: {listen: "127.0.0.1:8080"}
+        """#,
+        [
+            #"3:17: error: admin.listen: `127.0.0.1:8080` is listened on already (the administration needs a port of its own)"#
+        ]),
+    Example(
+        #"""
         listeners: [":80", ":80", {address: ":81", mode: "0660"}, {address: "unix:/a", mode: 999}, {mode: "0600"}]
         upstream: demo
         """#,

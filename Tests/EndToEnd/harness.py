@@ -1,5 +1,5 @@
 """The parties of an end-to-end test: the real binary, a scripted origin, a raw client. All on loopback, all on ports of their own."""
-import hashlib, json, os, random, re, shutil, signal, socket, struct, subprocess, tempfile, threading, time
+import contextlib, hashlib, itertools, json, os, random, re, shutil, signal, socket, struct, subprocess, tempfile, threading, time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,11 +20,20 @@ def eventually(condition, seconds=PATIENCE, message=""):
         time.sleep(0.01)
 
 
-def free_port():
-    """A port below the ephemeral range that nobody listens on; each test process draws from a range of its own."""
+def drawn_ports():
+    """Ports below the ephemeral range, each once before any comes again; each test process draws from a range of its own."""
     worker = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "0")) or 0)
-    for _ in range(1000):
-        port = 28100 + worker % 2 * 2300 + random.randrange(2300)
+    ports = [28100 + worker % 2 * 2300 + offset for offset in range(2300)]
+    random.shuffle(ports)
+    return itertools.cycle(ports)
+
+
+DRAWN = drawn_ports()
+
+
+def free_port():
+    """A port that nobody listens on, and that no test running in this process has been given."""
+    for port in itertools.islice(DRAWN, 1000):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -286,7 +295,8 @@ class Origin:
             with self.lock:
                 self.open.discard(sock)
                 self.raw += wire.buffer
-            sock.close()
+            with contextlib.suppress(OSError):  # the handler may have closed what lies below TLS
+                sock.close()
 
     def stop(self):
         """No more connections, and those that are open end."""

@@ -1,5 +1,5 @@
 """What an operator sees: health, metrics, the access log. And what nobody may see: a secret."""
-import base64, json, os, re, signal, time
+import base64, json, os, re, signal, socket, time
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -301,3 +301,14 @@ def test_the_environment_of_a_child_does_not_hold_what_was_read_as_a_secret(prox
                 ORIGIN=origin().port, env={"TOKEN": CANARIES["env"]}, arguments=["--", "env"], run=False).spawn()
     assert one.exit_status() == 0
     assert "AUTHPROXY_URL=" in one.log() and CANARIES["env"] not in one.log()
+
+
+def test_a_reload_whose_admin_port_is_taken_changes_nothing(observed):
+    """The old administration goes on at its port, and so does the rest of the old configuration."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        observed.write(OBSERVED.replace("@ADMIN@", str(port)))
+        done = observed.run("reload", check=False)
+        assert done.returncode != 0
+        assert "admin.listen: can not listen on 127.0.0.1:%d: bind: Address already in use" % port in done.stdout + done.stderr
+    assert admin(observed, target="/healthz").status == 200 and observed.ask(target="/api/x").status == 200

@@ -62,11 +62,13 @@ extension ConfigurationDecoder {
         return settings
     }
 
-    func admin(_ fields: Fields?) -> AdminDefinition {
+    func admin(_ fields: Fields?, beside listeners: [ListenerDefinition]) -> AdminDefinition {
         var admin = AdminDefinition()
         guard let fields else { return admin }
         if let listen = fields["listen"], let address = listenAddress(listen) {
-            if case .tcp = address.address {
+            if listeners.contains(where: { $0.address == address.address }) {
+                fail(listen, "`\(address.display)` is listened on already", hint: "the administration needs a port of its own")
+            } else if case .tcp = address.address {
                 admin.listen = ListenerDefinition(address: address.address, display: address.display)
             } else {
                 expected(listen, "a TCP address such as `127.0.0.1:9901`", hint: "the unix socket is `socket`")

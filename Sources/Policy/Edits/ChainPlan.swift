@@ -33,7 +33,7 @@ package final class ChainPlan {
 
     init(
         rules: [Int], actionRule: Int, definitions: [RuleDefinition], credentials: [CredentialDefinition],
-        managed: ManagedNames, secrets: SecretTable
+        managed: ManagedNames, insertions: PageInsertions?, secrets: SecretTable
     ) {
         let chain = rules.map { definitions[$0] }
         let name = actionRule >= 0 ? definitions[actionRule].name : ""
@@ -63,7 +63,7 @@ package final class ChainPlan {
         cookies = CompiledCookieEdits(chain, actionRuleName: name, secrets: secrets)
         injectsAuthorization = !injected.isEmpty || cookies.setsCookies || request.writesAuthorization
         cacheStorage = chain.last { $0.cacheStorage != .auto }?.cacheStorage ?? .auto
-        page = block == nil ? ChainPlan.insertions(chain) : nil
+        page = block == nil ? insertions : nil
         switch action {
         case .proxy(let proxy):
             path = proxy.path.map { PathPlan($0, ruleName: name, secrets: secrets) }
@@ -76,12 +76,6 @@ package final class ChainPlan {
             (path, respond) = (nil, nil)
         case .block, .serve, nil: (path, respond, redirect) = (nil, nil, nil)
         }
-    }
-
-    /// The rules' insertions in the rules' order; the last rule that has some decides what becomes of policies.
-    private static func insertions(_ chain: [RuleDefinition]) -> PageInsertions? {
-        let pages = chain.compactMap(\.html).filter { !$0.insertions.isEmpty }
-        return pages.last.map { PageInsertions(pages.flatMap(\.insertions), mode: $0.mode) }
     }
 
     /// The credentials of all rules of the chain, in order; the later of two for one field comes first in its right to be sent.

@@ -130,13 +130,16 @@ enum SpokenCodings {
     static func append(_ value: Span<UInt8>, to out: ByteBuffer) {
         let start = out.count
         var elements = ListElements()
+        var hasAny = false
         while let range = elements.next(in: value) {
             let element = value.extracting(range)
             let end = CanonicalBytes.firstIndex(of: UInt8(ascii: ";"), in: element) ?? element.count
             let name = element.extracting(CanonicalBytes.trimmed(element, 0..<end))
             let weight = element.extracting(end..<element.count)
             if name.count == 1 && name[0] == UInt8(ascii: "*") {
-                // Any coding: of these. A `*` that refuses passes as it is.
+                // Any coding: of these. A `*` that refuses passes as it is; a second one says nothing.
+                if hasAny { continue }
+                hasAny = true
                 if isRefusal(weight) { add(element, start, to: out) } else { addOthers(value, weight, start, to: out) }
             } else if isSpoken(name) {
                 add(element, start, to: out)

@@ -22,7 +22,7 @@ package final class PageResponse {
     package private(set) var hasPolicy = false
     private let demands: [PolicyDemand]
     private let tag: PageTag
-    /// A policy of the head gets the nonce, so that no two users may be given the same answer.
+    /// There may be a nonce in it, so that no two users may be given the same answer.
     package private(set) var isPersonal = false
 
     /// Nil for a response that is left as it is, byte for byte: whatever is no complete HTML document, what is to be saved as a file,
@@ -44,6 +44,8 @@ package final class PageResponse {
         guard let type = PageResponse.documentType(head) else { return nil }
         contentType = type
         takePolicies(head)
+        // A `meta` further on may be a policy, and get the nonce.
+        if !self.nonce.isEmpty && !demands.isEmpty { isPersonal = true }
     }
 
     /// Whether it is HTML: what becomes of it depends on who asks.
@@ -89,7 +91,6 @@ package final class PageResponse {
             var list = ListElements()
             while let range = list.next(in: value) {
                 let policy = SecurityPolicy(PageResponse.bytes(value.extracting(range)))
-                if !nonce.isEmpty && !policy.nonceEdits(for: demands).isEmpty { isPersonal = true }
                 if isEnforced { policies.append((policy, !nonce.isEmpty)) }
             }
         }

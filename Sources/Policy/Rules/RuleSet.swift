@@ -1,3 +1,4 @@
+internal import HTML
 internal import HTTP
 
 /// Which rules a request has been matched by, in order, and which of them has the action; reused from request to request.
@@ -28,6 +29,7 @@ package final class RuleSet {
     private let index: HostPathIndex
     private let plans: PlanCache
     private var managed: [Int: ManagedNames] = [:]
+    private var pages: [[Int]: PageInsertions] = [:]
 
     package init(
         _ rules: [RuleDefinition], credentials: [CredentialDefinition], secrets: SecretTable, urlLists: URLListTable
@@ -106,7 +108,18 @@ package final class RuleSet {
     private func makePlan(_ rules: [Int], action: Int, towards upstream: Int?) -> ChainPlan {
         ChainPlan(
             rules: rules, actionRule: action, definitions: definitions, credentials: credentials,
-            managed: managedNames(upstream ?? -1), secrets: secrets)
+            managed: managedNames(upstream ?? -1), insertions: insertions(rules), secrets: secrets)
+    }
+
+    /// The rules' insertions in the rules' order; the last rule that has some decides what becomes of policies. Texts may be
+    /// large, and chains many: what the same rules insert is made once.
+    private func insertions(_ rules: [Int]) -> PageInsertions? {
+        let inserting = rules.filter { !(definitions[$0].html?.insertions.isEmpty ?? true) }
+        if let present = pages[inserting] { return present }
+        let texts = inserting.compactMap { definitions[$0].html }
+        let made = texts.last.map { PageInsertions(texts.flatMap(\.insertions), mode: $0.mode) }
+        if let made { pages[inserting] = made }
+        return made
     }
 
     /// Rules without an action, or that fall through, may write towards every upstream, the others towards their own.

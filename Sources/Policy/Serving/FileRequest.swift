@@ -1,6 +1,6 @@
 internal import HTTP
 
-/// What a request for a file says beyond its target: preconditions, ranges, codings. Reused from request to request.
+/// What a request for a file says beyond its target: preconditions, ranges, codings.
 ///
 /// Lines that end at this hop (nominated by Connection) are not looked at.
 package struct FileRequest {

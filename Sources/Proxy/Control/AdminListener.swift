@@ -8,13 +8,19 @@ final class AdminListener: EventHandler {
     private(set) var socketPath: String?
     private var doors: [Door] = []
 
-    init(server: Server) throws(SystemError) {
+    init(server: Server) throws(ListeningSockets.Failure) {
         self.server = server
         super.init()
         try adopt(server.configuration.admin)
     }
 
-    func adopt(_ definition: AdminDefinition) throws(SystemError) {
+    /// Opens what is new before it closes what is no longer named; on failure everything is as it was.
+    func adopt(_ definition: AdminDefinition) throws(ListeningSockets.Failure) {
+        if doors.first(where: { !$0.isLocal })?.definition != definition.listen {
+            let old = doors.filter { !$0.isLocal }
+            if let listen = definition.listen { try openTCP(listen) }
+            close(old)
+        }
         let wanted = definition.socket ?? AdminSocket.defaultPath()
         if wanted == nil {
             server.logWriter.log(
@@ -29,10 +35,6 @@ final class AdminListener: EventHandler {
             socketPath = nil
             if let wanted { openSocket(wanted) }
         }
-        if doors.first(where: { !$0.isLocal })?.definition != definition.listen {
-            close(doors.filter { !$0.isLocal })
-            if let listen = definition.listen { try openTCP(listen) }
-        }
     }
 
     private func openSocket(_ path: String) {
@@ -45,12 +47,16 @@ final class AdminListener: EventHandler {
         }
     }
 
-    private func openTCP(_ definition: ListenerDefinition) throws(SystemError) {
+    private func openTCP(_ definition: ListenerDefinition) throws(ListeningSockets.Failure) {
         guard case .tcp(let host, let port) = definition.address,
             let address = host.isEmpty ? SocketAddress.any(port: port) : SocketAddress(literal: host, port: port)
-        else { return }
-        let descriptor = try Socket.listen(on: address, sharesPort: false)
-        try add(Door(server: server, descriptor: descriptor, isLocal: false, definition: definition))
+        else { throw ListeningSockets.Failure(text: "admin.listen: \(definition.display): not an address to listen on") }
+        do {
+            let descriptor = try Socket.listen(on: address, sharesPort: false)
+            try add(Door(server: server, descriptor: descriptor, isLocal: false, definition: definition))
+        } catch {
+            throw ListeningSockets.Failure(text: "admin.listen: can not listen on \(definition.display): \(error.text)")
+        }
     }
 
     private func add(_ door: Door) throws(SystemError) {

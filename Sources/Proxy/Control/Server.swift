@@ -85,6 +85,8 @@ package final class Server {
         do {
             try addHandlers()
             admin = try AdminListener(server: self)
+        } catch let failure as ListeningSockets.Failure {
+            throw StartFailure(text: failure.text, isConfiguration: false)
         } catch {
             throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
         }
@@ -252,8 +254,11 @@ package final class Server {
             var contexts: [Handover<TLSContexts>] = []
             do {
                 contexts = try tls.adopt(fresh, workers: workers.count)
+                try admin?.adopt(fresh.admin)
                 try sockets.adopt(fresh.listeners)
             } catch {
+                // The new admin listener may be open already: the one of the configuration that stays takes its place again.
+                try? admin?.adopt(configuration.admin)
                 let text =
                     switch error {
                     case let failure as ListeningSockets.Failure: failure.text
@@ -275,7 +280,6 @@ package final class Server {
                 worker.mailbox.post(.adopt(Handover(snapshot), sockets.sockets(forWorker: index)))
             }
             logWriter.apply(fresh.log)
-            try? admin?.adopt(fresh.admin)
             lastReloadSucceeded = true
             for warning in fresh.warnings { logWriter.log(.warn, warning) }
             logWriter.log(.info, "configuration reloaded")

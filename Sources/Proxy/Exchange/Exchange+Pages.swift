@@ -1,4 +1,5 @@
 internal import Codings
+internal import HTML
 internal import HTTP
 internal import Policy
 
@@ -10,8 +11,11 @@ extension Exchange {
 
     /// What becomes of the response's head when its page is edited; nil for a response that is left as it is.
     func pageResponse(_ head: ResponseHead) -> PageResponse? {
-        guard let insertions = plan?.page, let request = pageRequest else { return nil }
-        return PageResponse(head, to: current, request, insertions, nonce: PageResponse.makeNonce())
+        guard let insertions = plan?.page, head.status == 304 || PageResponse.isHTML(head), let request = pageRequest else {
+            return nil
+        }
+        return PageResponse(
+            head, to: current, request, insertions, nonce: insertions.mode == .nonce ? PageResponse.makeNonce() : [])
     }
 
     /// The one coding that the page is in. Nil when it is one that is not spoken here, or several: such a page is left alone.

@@ -174,6 +174,7 @@ final class PageDelivery: EventHandler {
         edited.clear()
         editor.finish(to: edited)
         pass(edited)
+        if isFinished { return }
         if let encoder { encode { (out) throws(CodingError) in try encoder.finish(to: out) } }
         if isFinished { return }
         isFinished = true

@@ -24,7 +24,8 @@ struct FileExplanation {
             let coding = file.coding.map { ", encoded as \($0.token)" } ?? ""
             action = "serve \(path) (\(type)\(coding), \(file.identity.size) bytes)"
         case .folder: action = "redirect to the folder, with a slash at its end, status 307"
-        case .missing, .exhausted:
+        case .exhausted: action = "503: no file can be opened now, there are too many open"
+        case .missing:
             fallsThrough = plan.definition.fallsThrough
             action = fallsThrough ? "there is no file \(path); on to the next rule" : "404: there is no file \(path)"
         }

@@ -126,9 +126,13 @@ final class FileFinder {
         case .folder where place.plan.definition.isFlat: return .missing
         case .folder:
             if !name.isEmpty { name.append(UInt8(ascii: "/")) }
-            guard case .file(let index) = findIndex(place, asked) else { return .missing }
-            index.close()
-            return .folder
+            switch findIndex(place, asked) {
+            case .file(let index):
+                index.close()
+                return .folder
+            case .exhausted: return .exhausted
+            case .missing, .folder: return .missing
+            }
         }
     }
 
