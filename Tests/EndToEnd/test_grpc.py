@@ -4,7 +4,7 @@ import threading
 import grpc
 import pytest
 
-from harness import PATIENCE, eventually
+from harness import PATIENCE
 
 CONFIG = """
 listeners: [{address: "127.0.0.1:@LISTEN@", h2c: true}]
@@ -16,7 +16,7 @@ workers: 1
 
 class Service(grpc.GenericRpcHandler):
     def __init__(self):
-        self.metadata, self.cancelled = {}, threading.Event()
+        self.metadata, self.asleep, self.cancelled = {}, threading.Event(), threading.Event()
 
     def service(self, details):
         self.metadata = dict(details.invocation_metadata)
@@ -36,7 +36,9 @@ class Service(grpc.GenericRpcHandler):
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "no more: ä")
 
     def sleeps(self, request, context):
-        context.add_callback(self.cancelled.set)
+        if not context.add_callback(self.cancelled.set):
+            self.cancelled.set()  # the call has ended already
+        self.asleep.set()
         self.cancelled.wait(PATIENCE)
         return b""
 
@@ -123,7 +125,7 @@ def test_a_deadline_ends_the_call_on_both_sides(call):
 def test_a_call_that_is_cancelled_is_cancelled_at_the_server(call):
     channel, service = call
     future = channel.unary_unary("/e.E/Sleeps").future(b"", timeout=PATIENCE)
-    eventually(lambda: service.metadata)
+    assert service.asleep.wait(PATIENCE)
     future.cancel()
     assert service.cancelled.wait(PATIENCE)
 

@@ -1,8 +1,9 @@
 """What RFC 9113 and RFC 7541 say a server must not put up with: each row breaks one rule, and is answered as the rule says."""
-import struct
+import os, struct
 
 import pytest
 
+from harness import eventually
 from http2 import *
 
 CONFIG = """
@@ -18,8 +19,8 @@ def server():
     one = Proxy(CONFIG)
     one.start()
     yield one
-    log = one.log()
-    assert one.stop() == 0, log[-1000:]
+    status, log = one.stop(), one.log()
+    assert status == 0, log[-2000:]
     one.remove()
 
 
@@ -96,6 +97,24 @@ def test_ends_the_connection(server, rule):
         client.ping().send(sent)
         how, code = client.outcome()
         assert how == "closed" or how == "goaway" and code in codes
+
+
+def test_lets_go_of_a_client_that_has_gone(proxy):
+    """However its connection was ended, and whatever it had sent behind its fault."""
+    server = proxy(CONFIG)
+
+    def descriptors():
+        return len(os.listdir("/proc/%d/fd" % server.pid))
+
+    with HTTP2(server.port) as client:
+        client.ping()
+        without = descriptors() - 1
+    for rule, (sent, _) in CONNECTION_ERRORS.items():
+        eventually(lambda: descriptors() <= without, 3, rule)
+        with HTTP2(server.port) as client:
+            client.ping().send(sent)
+            client.outcome()
+        eventually(lambda: descriptors() <= without, 3, rule)
 
 
 # What ends the stream alone: RST_STREAM with one of the codes, or the connection's end by the stricter reading.

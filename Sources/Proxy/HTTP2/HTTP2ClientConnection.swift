@@ -61,7 +61,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         if isBroken, !isReadable { return close() }
         var reads = 0
         // A client that does not read what it is sent is not read either.
-        while isOpen, isReadable, !isCondemned, !hasUnsentOutput || phase == .lingering {
+        while isOpen, isReadable, phase == .lingering || !isCondemned && !hasUnsentOutput {
             if reads == Self.readsPerTurn {
                 loop.runSoon(self)
                 break
@@ -183,7 +183,9 @@ final class HTTP2ClientConnection: HTTP2Connection {
         flush()
         guard isOpen, !hasUnsentOutput else { return }
         finishSending()
-        if peerFinished { close() }
+        if peerFinished { return close() }
+        // What has been left unread since the fault may hold the client's end.
+        if isReadable { loop.runSoon(self) }
     }
 
     override func outputDrained() {
