@@ -34,6 +34,16 @@
 #include <time.h>
 #include <unistd.h>
 
+// Without glibc's cancellation points, which cost two atomic operations a call in a process with threads; no thread is cancelled.
+static inline ssize_t clinux_receive(int fd, void *buffer, size_t length, int flags) {
+    return syscall(SYS_recvfrom, fd, buffer, length, flags, NULL, NULL);
+}
+static inline ssize_t clinux_send(int fd, const void *bytes, size_t length, int flags) {
+    return syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0);
+}
+static inline ssize_t clinux_send_message(int fd, const struct msghdr *message, int flags) {
+    return syscall(SYS_sendmsg, fd, message, flags);
+}
 static inline int clinux_accept(int fd, struct sockaddr_storage *address, socklen_t *length) {
     return accept4(fd, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }

@@ -9,7 +9,9 @@ public enum HopByHop {
 
     /// Makes room for `lines` bits, all clear; keeps the storage.
     static func clear(_ dropped: inout [UInt64], lines: Int) {
-        for word in 0..<dropped.count { dropped[word] = 0 }
+        let words = dropped.count
+        var bits = dropped.mutableSpan
+        for word in 0..<words { bits[word] = 0 }
         while dropped.count * 64 < lines { dropped.append(0) }
     }
 

@@ -369,9 +369,7 @@ final class Worker {
     }
 
     func takeExchange() -> Exchange {
-        let exchange = nextExchange()
-        next = nil
-        return exchange
+        next.take() ?? exchanges.take() ?? Exchange(worker: self)
     }
 
     func giveBack(_ exchange: Exchange) { exchanges.giveBack(exchange, now: loop.now) }

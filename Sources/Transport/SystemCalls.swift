@@ -46,7 +46,7 @@ public enum SystemCalls {
 
     @inline(never)
     public static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
-        repeating { unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0) }
+        repeating { unsafe clinux_receive(descriptor, buffer.baseAddress, buffer.count, 0) }
     }
 
     /// Whether there is something to be read, or an end; takes nothing.
@@ -67,7 +67,7 @@ public enum SystemCalls {
 
     @inline(never)
     public static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult {
-        repeating { unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+        repeating { unsafe clinux_send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
 
     /// Two parts in one call: a head and what follows it.
@@ -83,7 +83,7 @@ public enum SystemCalls {
             var message = msghdr()
             unsafe message.msg_iov = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: iovec.self)
             unsafe message.msg_iovlen = 2
-            return repeating { unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)) }
+            return repeating { unsafe clinux_send_message(descriptor, &message, Int32(MSG_NOSIGNAL)) }
         }
     }
 

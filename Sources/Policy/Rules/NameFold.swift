@@ -97,6 +97,7 @@ struct FoldedNameTable {
 
     /// The same for a name whose hash is known.
     func find(_ name: Span<UInt8>, hash: UInt64) -> Int {
+        let slots = slots.span
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash) & mask
         while slots[index].number >= 0 {
@@ -110,8 +111,9 @@ struct FoldedNameTable {
 
     private func equals(_ name: Span<UInt8>, _ number: Int) -> Bool {
         let start = start(number)
-        guard name.count == ends[number] - start else { return false }
-        for index in name.indices where NameFold.fold(name[index]) != bytes[start + index] { return false }
+        let stored = bytes.span.extracting(start..<ends[number])
+        guard name.count == stored.count else { return false }
+        for index in name.indices where NameFold.fold(name[index]) != stored[index] { return false }
         return true
     }
 

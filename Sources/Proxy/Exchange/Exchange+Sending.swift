@@ -14,15 +14,17 @@ extension Exchange {
         let isFirst = redirects.hops == 0
         upgradeToken = head.asksForUpgrade ? proxy.flatMap { allowedUpgrade($0) } : nil
         if upgradeToken == nil, client?.demandsTunnel ?? false { throw .notImplemented }
-        let parameters = RequestWriter.Parameters(
-            framing: sentFraming, upgrade: upgradeToken,
-            expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
-            paths: isFirst ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
-            preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway,
-            page: plan.page == nil ? nil : pageRequest)
+        // Made where they are handed over: a name for them would be a copy, with a reference counted for each of its parts.
         try RequestWriter.write(
             current, plan: plan, context: context, instance: instance.span, forwarded: forwarded,
-            hops: isFirst ? nil : redirects.chain.cookies, parameters, to: out)
+            hops: isFirst ? nil : redirects.chain.cookies,
+            RequestWriter.Parameters(
+                framing: sentFraming, upgrade: upgradeToken,
+                expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
+                paths: isFirst ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
+                preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway,
+                page: plan.page == nil ? nil : pageRequest),
+            to: out)
     }
 
     @inline(always) private func setDestination(_ destination: Destination, _ current: CanonicalRequest) {
@@ -94,16 +96,17 @@ extension Exchange {
         if let page, page.isPersonal, change == .none {
             change = CacheStoragePolicy.changeForPersonal(plan?.cacheStorage ?? .auto, response: head)
         }
-        let parameters = ResponseWriter.Parameters(
-            framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
-            tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: takesTrailers && page == nil, page: page,
-            variesByDestination: page != nil || plan?.page != nil && PageResponse.isHTML(head))
         let lines = redirects.pendingCookies
         try responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,
             location: redirects.hops > 0 && redirects.hasResolvedLocation ? redirects.chain.url : nil, dates: &worker.dates,
-            extraLines: lines, parameters, to: out)
+            extraLines: lines,
+            ResponseWriter.Parameters(
+                framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
+                tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
+                passesTrailers: takesTrailers && page == nil, page: page,
+                variesByDestination: page != nil || plan?.page != nil && PageResponse.isHTML(head)),
+            to: out)
     }
 
     /// How the rule and the server have changed the path.
