@@ -18,6 +18,7 @@ final class HTTP2Session {
 
     /// SAFETY: a connection owns its session for as long as itself.
     unowned(unsafe) let connection: HTTP2Connection
+    private let memory: HTTP2Memory
     let handle: OpaquePointer
     let role: Role
     /// Within `receive`: nothing may be produced.
@@ -39,10 +40,13 @@ final class HTTP2Session {
         self.connection = connection
         self.role = role
         walk = FrameWalk(hasPreface: role == .server)
+        memory = templates.memory
+        // Copied by the library.
+        var calls = memory.calls
         let result =
             role == .server
-            ? nghttp2_session_server_new2(&made, templates.callbacks, nil, templates.options)
-            : nghttp2_session_client_new2(&made, templates.callbacks, nil, templates.options)
+            ? nghttp2_session_server_new3(&made, templates.callbacks, nil, templates.options, &calls)
+            : nghttp2_session_client_new3(&made, templates.callbacks, nil, templates.options, &calls)
         guard result == 0, let made else { return nil }
         handle = made
         nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(self).toOpaque())

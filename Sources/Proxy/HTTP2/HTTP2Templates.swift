@@ -8,6 +8,7 @@ internal import HTTP
 final class HTTP2Templates {
     let callbacks: OpaquePointer?
     let options: OpaquePointer?
+    let memory = HTTP2Memory()
 
     init() {
         var made: OpaquePointer?
@@ -42,8 +43,8 @@ final class HTTP2Templates {
         provider.source.fd = Int32(truncatingIfNeeded: index)
         provider.read_callback = { _, stream, _, length, flags, source, data in
             guard let flags = unsafe flags, let source = unsafe source else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
-            let session = unsafe HTTP2Templates.session(data)
-            switch session.connection.offer(Int(unsafe source.pointee.fd), atMost: length) {
+            let offer = HTTP2Templates.withConnection(data) { $0.offer(Int(unsafe source.pointee.fd), atMost: length) }
+            switch offer {
             case .later: return Int(NGHTTP2_ERR_DEFERRED.rawValue)
             case .content(let count, let isLast):
                 if count > 0 { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue }
@@ -52,7 +53,7 @@ final class HTTP2Templates {
             case .contentBeforeTrailers(let count, let lines):
                 if count > 0 { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue }
                 unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-                if session.submitTrailers(lines, stream: stream) {
+                if HTTP2Templates.withSession(data, { $0.submitTrailers(lines, stream: stream) }) {
                     unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
                 }
                 return count
@@ -61,15 +62,17 @@ final class HTTP2Templates {
         return provider
     }
 
-    private static func session(_ data: UnsafeMutableRawPointer?) -> HTTP2Session {
-        guard let data = unsafe data else { preconditionFailure("a callback has its session") }
-        return unsafe Unmanaged<HTTP2Session>.fromOpaque(data).takeUnretainedValue()
-    }
-
-    /// For what happens with every field: no reference is counted.
+    /// No reference is counted: whoever made the library call holds the session.
     private static func withSession<R>(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> R) -> R {
         guard let data = unsafe data else { preconditionFailure("a callback has its session") }
         return unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
+    }
+
+    /// Nor here: the connection holds its session.
+    private static func withConnection<R>(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Connection) -> R) -> R {
+        withSession(data) { session in
+            unsafe Unmanaged.passUnretained(session.connection)._withUnsafeGuaranteedRef(body)
+        }
     }
 
     private static let failure = NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
@@ -79,28 +82,30 @@ final class HTTP2Templates {
     private func setFrameCallbacks() {
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, data in
             guard let frame = unsafe frame else { return HTTP2Templates.failure }
-            let connection = unsafe HTTP2Templates.session(data).connection
             let header = unsafe frame.pointee.hd
             let ends = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
-            switch UInt32(header.type) {
-            case NGHTTP2_HEADERS.rawValue:
-                connection.headersEnded(header.stream_id, endsStream: ends)
-            case NGHTTP2_DATA.rawValue where ends: connection.peerEnded(header.stream_id)
-            case NGHTTP2_SETTINGS.rawValue:
-                if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { connection.settingsReceived() }
-            case NGHTTP2_PING.rawValue:
-                if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { connection.pingAnswered() }
-            case NGHTTP2_GOAWAY.rawValue:
-                unsafe connection.goawayReceived(last: frame.pointee.goaway.last_stream_id)
-            default: break
+            HTTP2Templates.withConnection(data) { connection in
+                switch UInt32(header.type) {
+                case NGHTTP2_HEADERS.rawValue:
+                    connection.headersEnded(header.stream_id, endsStream: ends)
+                case NGHTTP2_DATA.rawValue where ends: connection.peerEnded(header.stream_id)
+                case NGHTTP2_SETTINGS.rawValue:
+                    if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { connection.settingsReceived() }
+                case NGHTTP2_PING.rawValue:
+                    if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { connection.pingAnswered() }
+                case NGHTTP2_GOAWAY.rawValue:
+                    unsafe connection.goawayReceived(last: frame.pointee.goaway.last_stream_id)
+                default: break
+                }
             }
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
             guard let frame = unsafe frame else { return HTTP2Templates.failure }
             let header = unsafe frame.pointee.hd
-            unsafe HTTP2Templates.session(data).connection.frameSent(
-                type: header.type, flags: header.flags, stream: header.stream_id)
+            HTTP2Templates.withConnection(data) {
+                $0.frameSent(type: header.type, flags: header.flags, stream: header.stream_id)
+            }
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, data in
@@ -108,12 +113,12 @@ final class HTTP2Templates {
             let header = unsafe frame.pointee.hd
             // A head that can not be sent: the peer is not to wait for it.
             if UInt32(header.type) == NGHTTP2_HEADERS.rawValue {
-                unsafe HTTP2Templates.session(data).reset(header.stream_id, NGHTTP2_INTERNAL_ERROR)
+                HTTP2Templates.withSession(data) { $0.reset(header.stream_id, NGHTTP2_INTERNAL_ERROR) }
             }
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, data in
-            unsafe HTTP2Templates.session(data).connection.streamClosed(stream, code: code)
+            HTTP2Templates.withConnection(data) { $0.streamClosed(stream, code: code) }
             return 0
         }
     }
@@ -125,7 +130,7 @@ final class HTTP2Templates {
             // What a server pushes is refused.
             guard UInt32(header.type) == NGHTTP2_HEADERS.rawValue else { return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue }
             let isFirst = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
-            let isTaken = unsafe HTTP2Templates.session(data).connection.headersBegan(header.stream_id, isRequest: isFirst)
+            let isTaken = HTTP2Templates.withConnection(data) { $0.headersBegan(header.stream_id, isRequest: isFirst) }
             return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, _, name, nameCount, value, valueCount, _, data in
@@ -146,28 +151,30 @@ final class HTTP2Templates {
     private func setContentCallbacks() {
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, data in
             guard let bytes = unsafe bytes else { return 0 }
-            unsafe HTTP2Templates.session(data).connection.received(
-                Span(_unsafeStart: bytes, count: count), on: stream)
+            HTTP2Templates.withConnection(data) { unsafe $0.received(Span(_unsafeStart: bytes, count: count), on: stream) }
             return 0
         }
         nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, frameHeader, count, source, data in
             guard let frame = unsafe frame, let frameHeader = unsafe frameHeader, let source = unsafe source else {
                 return HTTP2Templates.failure
             }
-            let session = unsafe HTTP2Templates.session(data)
-            guard let out = session.out else { return HTTP2Templates.failure }
-            if out.count >= HTTP2Session.outputSize {
-                session.isHeldBack = true
-                return NGHTTP2_ERR_WOULDBLOCK.rawValue
+            return HTTP2Templates.withSession(data) { session in
+                guard let out = session.out else { return HTTP2Templates.failure }
+                if out.count >= HTTP2Session.outputSize {
+                    session.isHeldBack = true
+                    return NGHTTP2_ERR_WOULDBLOCK.rawValue
+                }
+                let (index, stream) = unsafe (Int(source.pointee.fd), frame.pointee.hd.stream_id)
+                return HTTP2Templates.withConnection(data) { connection in
+                    // A frame that was held back may have outlived what it was to carry; its length is fixed. The stream is reset then.
+                    guard connection.holds(count, at: index, of: stream) else {
+                        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+                    }
+                    unsafe out.append(UnsafeRawBufferPointer(start: frameHeader, count: 9))
+                    connection.take(count, of: index, into: out)
+                    return 0
+                }
             }
-            // A frame that was held back may have outlived what it was to carry; its length is fixed. The stream is reset then.
-            let index = Int(unsafe source.pointee.fd)
-            guard session.connection.holds(count, at: index, of: unsafe frame.pointee.hd.stream_id) else {
-                return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
-            }
-            unsafe out.append(UnsafeRawBufferPointer(start: frameHeader, count: 9))
-            session.connection.take(count, of: index, into: out)
-            return 0
         }
     }
 }
