@@ -324,6 +324,72 @@ def test_an_upload_that_the_origin_does_not_read_is_held_back_by_its_window(prox
         assert client.response(1).text == str(sent + 3)
 
 
+def test_uploads_that_nobody_reads_share_a_bound(proxy, origin):
+    """128 streams of 64 KiB are more than a connection may hold; a stream that has to wait for the others is not late."""
+    gate, taken = threading.Event(), []
+
+    def waits(request, wire):
+        if request.target == "/held":
+            assert gate.wait(PATIENCE)
+        length = 0
+        for piece in wire.pieces(request):
+            length += len(piece)
+            if request.target == "/free":
+                taken.append(len(piece))
+        reply(wire, str(length))
+
+    one = proxy("""
+listeners: [{address: "127.0.0.1:@LISTEN@", h2c: true}]
+upstreams:
+  narrow: {url: "http://127.0.0.1:@ORIGIN@", pool: {max_connections: 1}, timeouts: {connect: 30s}}
+  wide: "http://127.0.0.1:@ORIGIN@"
+rules:
+  - {name: held, match: {path: /held}, proxy: {upstream: narrow}}
+  - {name: free, proxy: {upstream: wide}}
+timeouts: {body_idle: 1s}
+workers: 1
+""", ORIGIN=origin(waits).port)
+    with HTTP2(one.port) as client:
+        client.ping()
+        first = client.headers(1, request("POST", "/held"))  # has the one connection
+        free = client.headers(3, request("POST", "/free"), end=False)
+        client.data(free, b"x", end=False)
+        before, sent = one.memory(), dict.fromkeys(range(5, 255, 2), 0)
+
+        def send(stream):
+            """As much as the windows allow, without waiting."""
+            while room := min(16384, client.window(stream), client.window(0)):
+                client.data(stream, bytes(room), end=False)
+                sent[stream] += room
+
+        for stream in sent:
+            client.headers(stream, request("POST", "/held"), end=False)
+        for stream in list(sent)[:15]:  # of few slow streams a sibling feels nothing
+            send(stream)
+            client.ping()
+            client.data(free, bytes(65536), end=False)
+        eventually(lambda: sum(taken) == 1 + 15 * 65536)
+        client.ping()
+        while client.window(0) and sum(sent.values()) <= MIB:
+            for stream in sent:
+                send(stream)
+            client.ping()
+        assert MIB - 16384 <= sum(sent.values()) <= MIB, "%d octets held" % sum(sent.values())
+        assert one.memory() - before < 4 * 1024
+        time.sleep(1.5)  # past body_idle: there is nothing to wait for
+        client.ping()
+        assert client.answer_of(free).reset is None and not client.answer_of(free).ended
+        gate.set()
+        assert client.response(first).text == "0"
+        for stream in sent:
+            client.data(stream, bytes(65536))
+        client.data(free, b"end")
+        for stream in sent:
+            answer = client.response(stream)
+            assert (answer.status, answer.text) == (200, str(sent[stream] + 65536))
+        assert client.response(free).text == str(1 + 15 * 65536 + 3)
+
+
 # --- Tunnels -----------------------------------------------------------------
 
 def tunnel_to(wire, request):

@@ -292,7 +292,10 @@ final class HTTP2ClientStream: HTTP2Stream {
         }
         guard let exchange else { return connection.flushLater() }
         switch phase {
-        case .content: exchange.isWaiting ? exchange.waitExpired() : exchange.fail(.requestTimeout)
+        case .content where exchange.isWaiting: exchange.waitExpired()
+        // What other streams have sent fills the connection's window: the client is not late, it may not send.
+        case .content where connection.session.isWindowUsedUp: loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .content: exchange.fail(.requestTimeout)
         case .answering: exchange.waitExpired()
         case .tunnel: abandon()
         }

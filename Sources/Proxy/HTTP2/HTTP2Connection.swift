@@ -128,7 +128,7 @@ class HTTP2Connection: Connection {
 
     final func received(_ content: Span<UInt8>, on id: Int32) {
         emptyFrames.earn(1)
-        nghttp2_session_consume_connection(session.handle, content.count)
+        session.contentReceived(content.count)
         guard let stream = stream(id) else {
             session.consume(content.count, of: id)
             return
