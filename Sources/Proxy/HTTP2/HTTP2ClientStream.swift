@@ -302,7 +302,8 @@ final class HTTP2ClientStream: HTTP2Stream {
         connection.flushLater()
     }
 
-    private func abandon() {
+    /// Nobody waits for the answer, or it can not go on.
+    func abandon() {
         closed(NGHTTP2_CANCEL.rawValue)
         dropOutput()
         reset(NGHTTP2_CANCEL)
