@@ -1,11 +1,11 @@
 internal import HTTP
 
 /// The content codings that are spoken here (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
-package enum ContentCoding: UInt8, Sendable, CaseIterable {
+public enum ContentCoding: UInt8, Sendable, CaseIterable {
     case gzip, deflate, brotli, zstd
 
     /// The name in Content-Encoding and Accept-Encoding.
-    package var token: StaticString {
+    public var token: StaticString {
         switch self {
         case .gzip: "gzip"
         case .deflate: "deflate"
@@ -16,7 +16,7 @@ package enum ContentCoding: UInt8, Sendable, CaseIterable {
 
     /// The coding of that name, in any case; `x-gzip` is `gzip` (RFC 9110 section 8.4.1.3). Nil for one that is not spoken,
     /// and for `identity`, which is none.
-    package init?(token: Span<UInt8>) {
+    public init?(token: Span<UInt8>) {
         switch token.count {
         case 4 where HTTP1.equalsIgnoringCase(token, "gzip"): self = .gzip
         case 6 where HTTP1.equalsIgnoringCase(token, "x-gzip"): self = .gzip
@@ -29,7 +29,7 @@ package enum ContentCoding: UInt8, Sendable, CaseIterable {
 }
 
 /// Why content can not be decoded or encoded.
-package enum CodingError: Error, Sendable, Equatable {
+public enum CodingError: Error, Sendable, Equatable {
     /// The bytes are not of the coding that they are said to be of, or ask for more memory than the coding's RFC allows.
     case malformed
     /// The content ended in its middle.

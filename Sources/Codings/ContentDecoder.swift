@@ -1,4 +1,4 @@
-package import HTTP
+public import HTTP
 
 /// Undoes one content coding, a slice at a time; one stream, then ``reset()`` for the next.
 ///
@@ -13,8 +13,8 @@ package import HTTP
 /// }
 /// ```
 /// Its memory (32 KiB to 16 MiB, by coding and stream) goes with the object.
-package final class ContentDecoder {
-    package enum Progress: Sendable, Equatable {
+public final class ContentDecoder {
+    public enum Progress: Sendable, Equatable {
         /// All of the input has been taken.
         case needsInput
         /// The limit was reached; there is more to be had, perhaps without any further input.
@@ -23,7 +23,7 @@ package final class ContentDecoder {
         case finished
     }
 
-    package let coding: ContentCoding
+    public let coding: ContentCoding
     private enum Stream {
         case zlib(Inflater)
         case brotli(BrotliReader)
@@ -33,7 +33,7 @@ package final class ContentDecoder {
     private var hasBegun = false
     private var isComplete = false
 
-    package init(_ coding: ContentCoding) throws(CodingError) {
+    public init(_ coding: ContentCoding) throws(CodingError) {
         self.coding = coding
         switch coding {
         case .gzip: stream = .zlib(try Inflater(.gzip))
@@ -44,7 +44,7 @@ package final class ContentDecoder {
     }
 
     /// Decodes `input` from `position` on, which moves behind what was taken; appends at most `limit` bytes (more than 0) to `out`.
-    package func decode(
+    public func decode(
         _ input: Span<UInt8>, from position: inout Int, into out: ByteBuffer, atMost limit: Int
     ) throws(CodingError) -> Progress {
         precondition(position >= 0 && position <= input.count && limit > 0, "decoding reads within its input")
@@ -67,12 +67,12 @@ package final class ContentDecoder {
     }
 
     /// There is no more input. Content of no bytes at all is complete, whatever its coding.
-    package func finish() throws(CodingError) {
+    public func finish() throws(CodingError) {
         if hasBegun && !isComplete { throw .truncated }
     }
 
     /// Forgets the stream, keeps the memory where the library can.
-    package func reset() throws(CodingError) {
+    public func reset() throws(CodingError) {
         hasBegun = false
         isComplete = false
         switch stream {

@@ -1,12 +1,12 @@
-package import HTTP
+public import HTTP
 
 /// Applies one content coding to content as it comes; one stream, then ``reset()`` for the next.
 ///
 /// What comes out of a call is about as much as went in at most (the codings' own bound on content that can not be compressed),
 /// so a caller that feeds slices is bounded by them. Its memory goes with the object: gzip and deflate 270 KiB, br and zstd
 /// 1 to 6 MiB at the default levels.
-package final class ContentEncoder {
-    package let coding: ContentCoding
+public final class ContentEncoder {
+    public let coding: ContentCoding
     private enum Stream {
         case zlib(Deflater)
         case fast(FastDeflater)
@@ -17,7 +17,7 @@ package final class ContentEncoder {
 
     /// `level` as the library counts them (gzip and deflate 1 to 9, br 0 to 11, zstd 1 to 19), clamped; nil is one that is cheap
     /// enough for content that is made while it is sent.
-    package init(_ coding: ContentCoding, level: Int? = nil) throws(CodingError) {
+    public init(_ coding: ContentCoding, level: Int? = nil) throws(CodingError) {
         self.coding = coding
         switch coding {
         case .gzip: stream = .zlib(try Deflater(.gzip, level: Int32(min(max(level ?? 5, 1), 9))))
@@ -28,7 +28,7 @@ package final class ContentEncoder {
     }
 
     /// As cheap as is worth while: for content that is encoded anew for each request.
-    package init(fast coding: ContentCoding) throws(CodingError) {
+    public init(fast coding: ContentCoding) throws(CodingError) {
         self.coding = coding
         switch coding {
         case .gzip: stream = .fast(try FastDeflater(.gzip))
@@ -39,7 +39,7 @@ package final class ContentEncoder {
     }
 
     /// Encodes `input`. With `flush`, all that was given so far can be decoded from what has been appended.
-    package func append(_ input: Span<UInt8>, to out: ByteBuffer, flush: Bool = false) throws(CodingError) {
+    public func append(_ input: Span<UInt8>, to out: ByteBuffer, flush: Bool = false) throws(CodingError) {
         if input.isEmpty && !flush { return }
         switch stream {
         case .fast(let writer): try writer.encode(input, to: out, flush ? .flush : .process)
@@ -50,7 +50,7 @@ package final class ContentEncoder {
     }
 
     /// Appends the end of the stream; nothing may be appended behind it before ``reset()``.
-    package func finish(to out: ByteBuffer) throws(CodingError) {
+    public func finish(to out: ByteBuffer) throws(CodingError) {
         let nothing = Span<UInt8>()
         switch stream {
         case .fast(let writer): try writer.encode(nothing, to: out, .finish)
@@ -61,7 +61,7 @@ package final class ContentEncoder {
     }
 
     /// Forgets the stream, keeps the memory where the library can.
-    package func reset() throws(CodingError) {
+    public func reset() throws(CodingError) {
         switch stream {
         case .fast(let writer): writer.reset()
         case .zlib(let writer): try writer.reset()

@@ -1,18 +1,18 @@
-package import Policy
+public import Policy
 
 /// One thing that is wrong with a configuration, or worth a warning: where, what, and what would be right.
-package struct ConfigurationError: Error, Sendable, Hashable {
-    package enum Severity: Sendable { case error, warning }
+public struct ConfigurationError: Error, Sendable, Hashable {
+    public enum Severity: Sendable { case error, warning }
 
-    package var severity: Severity
+    public var severity: Severity
     /// The file and the place in it; for a flag its name, and line 0; line 0 too when the file can not be read.
-    package var location: SourceLocation
+    public var location: SourceLocation
     /// Columns that the fault takes.
-    package var length: Int
+    public var length: Int
     /// `rules[2].proxy.timeouts.response`; empty for the whole file.
-    package var path: String
-    package var message: String
-    package var hint: String?
+    public var path: String
+    public var message: String
+    public var hint: String?
     /// The source line is not to be shown unless it is known to hold no secret: the file could not be parsed.
     var mayHoldSecret: Bool
 
@@ -30,7 +30,7 @@ package struct ConfigurationError: Error, Sendable, Hashable {
     }
 
     /// `config.yaml:4:3: error: unknown key `requests` (did you mean `request`?)`
-    package var line: String {
+    public var line: String {
         var text = place + ": " + (severity == .error ? "error" : "warning") + ": " + sentence
         if let hint { text += " (\(hint))" }
         return text
@@ -48,8 +48,8 @@ package struct ConfigurationError: Error, Sendable, Hashable {
 }
 
 /// All that is wrong with a configuration, in the order of the file, with the text to show it in.
-package struct ConfigurationErrors: Error, Sendable, CustomStringConvertible, CustomReflectable {
-    package private(set) var problems: [ConfigurationError]
+public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible, CustomReflectable {
+    public private(set) var problems: [ConfigurationError]
     private let source: SourceText
 
     init(_ problems: [ConfigurationError], source: SourceText) {
@@ -63,16 +63,16 @@ package struct ConfigurationErrors: Error, Sendable, CustomStringConvertible, Cu
     }
 
     /// The source may hold secrets, so that nothing but messages is shown by default.
-    package var description: String { render(color: false) }
-    package var customMirror: Mirror { Mirror(self, children: ["problems": problems]) }
+    public var description: String { render(color: false) }
+    public var customMirror: Mirror { Mirror(self, children: ["problems": problems]) }
 
     /// One line a problem; with `showsSource` (a terminal) the line of the file below it, and a caret under the fault.
-    package func render(color: Bool, showsSource: Bool) -> String {
+    public func render(color: Bool, showsSource: Bool) -> String {
         problems.map { render($0, Palette(isOn: color), showsSource: showsSource) }.joined()
     }
 
     /// As ``render(color:showsSource:)``, with the source shown whenever there are colours.
-    package func render(color: Bool) -> String { render(color: color, showsSource: color) }
+    public func render(color: Bool) -> String { render(color: color, showsSource: color) }
 
     private func render(_ problem: ConfigurationError, _ palette: Palette, showsSource: Bool) -> String {
         let isError = problem.severity == .error

@@ -1,23 +1,23 @@
 internal import Policy
-package import Proxy
+public import Proxy
 
 /// A configuration, and what became known while it was read.
-package struct LoadedConfiguration: Sendable {
-    package var configuration: Configuration
+public struct LoadedConfiguration: Sendable {
+    public var configuration: Configuration
     /// Worth a line in the log and in `check`.
-    package var warnings: ConfigurationErrors
+    public var warnings: ConfigurationErrors
     /// The files that it was read from, absolute: itself, URL lists, bodies, `${file:}` outside of secrets. The files of
     /// secrets are in the configuration's secrets, and are watched on their own.
-    package var files: [String]
+    public var files: [String]
 }
 
 /// Reads a configuration file into typed values, or says everything that is wrong with it.
-package enum ConfigurationLoader {
+public enum ConfigurationLoader {
     /// What a program without a file does: shows the request that an upstream would get.
-    package static let defaultListen = "127.0.0.1:8080"
+    public static let defaultListen = "127.0.0.1:8080"
 
     /// Reads `path`; nil is the configuration of a program that was given no file: the demo upstream on 127.0.0.1:8080.
-    package static func load(
+    public static func load(
         path: String?, environment: @escaping (String) -> String?, overrides: ConfigurationOverrides = ConfigurationOverrides()
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
         guard let path else {
@@ -42,7 +42,7 @@ package enum ConfigurationLoader {
     }
 
     /// Reads a text as if it were the content of `file`, where relative paths begin.
-    package static func load(
+    public static func load(
         text: String, file: String, environment: @escaping (String) -> String?,
         overrides: ConfigurationOverrides = ConfigurationOverrides()
     ) throws(ConfigurationErrors) -> LoadedConfiguration {

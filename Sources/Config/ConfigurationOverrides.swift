@@ -1,29 +1,29 @@
 internal import Policy
-package import Proxy
+public import Proxy
 
 /// What flags and `AUTHPROXY_*` variables say instead of the file; each is checked as if it stood there.
-package struct ConfigurationOverrides: Sendable {
+public struct ConfigurationOverrides: Sendable {
     /// A text, and what messages call the place that it comes from: `--listen`, `AUTHPROXY_LISTEN`.
-    package struct Setting: Sendable {
-        package var text: String
-        package var origin: String
-        package init(_ text: String, from origin: String) {
+    public struct Setting: Sendable {
+        public var text: String
+        public var origin: String
+        public init(_ text: String, from origin: String) {
             self.text = text
             self.origin = origin
         }
     }
 
-    package var listen: Setting?
-    package var upstream: Setting?
+    public var listen: Setting?
+    public var upstream: Setting?
     /// `Name: value`, set on every request.
-    package var headers: [Setting] = []
-    package var workers: Setting?
-    package var logLevel: Setting?
-    package var logFormat: Setting?
+    public var headers: [Setting] = []
+    public var workers: Setting?
+    public var logLevel: Setting?
+    public var logFormat: Setting?
     /// `--tls`: what listeners without `tls` of their own show.
-    package var certificate: CertificateFiles?
+    public var certificate: CertificateFiles?
 
-    package init() {}
+    public init() {}
 
     /// The tree of the file as it would be if it said what the flags say.
     func applied(to root: Node) -> (root: Node, problems: [ConfigurationError]) {

@@ -1,7 +1,7 @@
 /// Finds what somebody meant who wrote something else.
-package enum Suggestions {
+public enum Suggestions {
     /// The candidate that is a few slips of the pen away, if there is one.
-    package static func nearest(to word: String, in candidates: [String]) -> String? {
+    public static func nearest(to word: String, in candidates: [String]) -> String? {
         let wanted = folded(word)
         var best: (candidate: String, distance: Int)?
         for candidate in candidates {

@@ -1,9 +1,9 @@
 /// Where in a page something can be inserted; in the order in which the places come.
-package enum InsertionPoint: Int, Sendable, CaseIterable {
+public enum InsertionPoint: Int, Sendable, CaseIterable {
     case headStart, headEnd, bodyStart, bodyEnd
 
     /// As configurations have it.
-    package var name: String {
+    public var name: String {
         switch self {
         case .headStart: "head_start"
         case .headEnd: "head_end"
@@ -14,7 +14,7 @@ package enum InsertionPoint: Int, Sendable, CaseIterable {
 }
 
 /// What becomes of a page's Content Security Policy.
-package enum PolicyMode: Sendable {
+public enum PolicyMode: Sendable {
     /// Every policy gets a fresh nonce, and so does what is inserted.
     case nonce
     /// Policies stay; what they would forbid is not inserted.
@@ -22,8 +22,8 @@ package enum PolicyMode: Sendable {
 }
 
 /// One thing to insert, as the configuration has it.
-package struct InsertionDefinition: Sendable {
-    package enum Content: Sendable {
+public struct InsertionDefinition: Sendable {
+    public enum Content: Sendable {
         /// A style sheet and a script, put into the page.
         case css([UInt8]), javascript([UInt8])
         /// The same by their URL.
@@ -32,12 +32,12 @@ package struct InsertionDefinition: Sendable {
         case html([UInt8])
     }
 
-    package var point: InsertionPoint
-    package var content: Content
+    public var point: InsertionPoint
+    public var content: Content
     /// `css brand.css`, for a person.
-    package var display: String
+    public var display: String
 
-    package init(point: InsertionPoint, content: Content, display: String) {
+    public init(point: InsertionPoint, content: Content, display: String) {
         self.point = point
         self.content = content
         self.display = display
@@ -45,15 +45,15 @@ package struct InsertionDefinition: Sendable {
 }
 
 /// All that rules insert into a page, made ready for pages of every charset.
-package final class PageInsertions {
-    package let mode: PolicyMode
+public final class PageInsertions {
+    public let mode: PolicyMode
     let insertions: [Insertion]
     /// Of what is inserted, so that a page with something else is another representation.
-    package let digest: UInt64
+    public let digest: UInt64
     /// What all of it together needs policies to allow.
-    package let demands: [PolicyDemand]
+    public let demands: [PolicyDemand]
 
-    package init(_ definitions: [InsertionDefinition], mode: PolicyMode) {
+    public init(_ definitions: [InsertionDefinition], mode: PolicyMode) {
         self.mode = mode
         let ordered = InsertionPoint.allCases.flatMap { point in definitions.filter { $0.point == point } }
         insertions = ordered.map { Insertion($0, mode) }

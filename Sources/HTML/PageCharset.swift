@@ -1,7 +1,7 @@
 internal import HTTP
 
 /// What the bytes of a page are units of, as far as inserting into it goes.
-package enum PageCharset: Sendable, Equatable {
+public enum PageCharset: Sendable, Equatable {
     case utf8, utf16LittleEndian, utf16BigEndian
     /// ASCII bytes are ASCII characters wherever markup can be; what is inserted is written in ASCII.
     case other
@@ -9,13 +9,13 @@ package enum PageCharset: Sendable, Equatable {
     case unsupported
 
     /// By the charset parameter of a Content-Type; nil when there is none or it names nothing known.
-    package init?(contentType: Span<UInt8>) {
+    public init?(contentType: Span<UInt8>) {
         guard let label = MediaType.charset(contentType) else { return nil }
         self.init(label: contentType.extracting(label))
     }
 
     /// WHATWG Encoding section 4.2, for those that differ here; any other label is of a charset that ASCII is part of.
-    package init(label: Span<UInt8>) {
+    public init(label: Span<UInt8>) {
         if Self.isAny(label, "utf-8", "utf8", "unicode-1-1-utf-8") {
             self = .utf8
         } else if Self.isAny(
@@ -70,9 +70,9 @@ package enum PageCharset: Sendable, Equatable {
 }
 
 /// Reads a Content-Type (RFC 9110 section 8.3.1).
-package enum MediaType {
+public enum MediaType {
     /// The type without parameters is this one, in any case.
-    package static func isNamed(_ value: Span<UInt8>, _ name: StaticString) -> Bool {
+    public static func isNamed(_ value: Span<UInt8>, _ name: StaticString) -> Bool {
         var end = 0
         while end < value.count && value[end] != UInt8(ascii: ";") { end += 1 }
         return HTTP1.equalsIgnoringCase(value.extracting(HTTP1.trimmed(value, 0..<end)), name)

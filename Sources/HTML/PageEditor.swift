@@ -1,10 +1,10 @@
-package import HTTP
+public import HTTP
 
 /// Inserts into a page while it streams by: a slice in, what can be passed on out.
 ///
 /// What is kept from slice to slice is the beginning of a tag whose name is not known yet, or of a meta element that may hold a
 /// policy, up to ``longestHeld``; so memory is constant however long a page is. All that is not inserted is passed byte for byte.
-package final class PageEditor {
+public final class PageEditor {
     private let insertions: PageInsertions
     private let nonce: [UInt8]
     /// There is a policy for which what is inserted carries the nonce.
@@ -39,11 +39,11 @@ package final class PageEditor {
     private static let charsetWindow = 1024
 
     /// Nothing more is to be inserted: what comes is passed on as it is.
-    package private(set) var isPassing = false
+    public private(set) var isPassing = false
 
     /// `contentType` is the value of the field; `nonce` is empty where policies are left as they are. `policies` are those of the
     /// page's head, each with whether it was given the nonce; `hasPolicy`: the head has one, be it for reports only.
-    package init(
+    public init(
         _ insertions: PageInsertions, contentType: Span<UInt8>, nonce: [UInt8], hasPolicy: Bool,
         policies: [(policy: SecurityPolicy, hasNonce: Bool)]
     ) {
@@ -58,7 +58,7 @@ package final class PageEditor {
     }
 
     /// Passes on what it can of the page's next bytes, with what is to be inserted among them.
-    package func append(_ input: Span<UInt8>, to out: ByteBuffer) {
+    public func append(_ input: Span<UInt8>, to out: ByteBuffer) {
         if isPassing {
             passFirst(to: out)
             return out.append(input)
@@ -81,7 +81,7 @@ package final class PageEditor {
     }
 
     /// The page is complete.
-    package func finish(to out: ByteBuffer) {
+    public func finish(to out: ByteBuffer) {
         if !hasBegun && !first.isEmpty {
             hasBegun = true
             let rest = ByteBuffer(capacity: first.count)

@@ -1,5 +1,5 @@
 /// What an insertion needs a page's policy to allow.
-package enum PolicyDemand: Sendable, Equatable {
+public enum PolicyDemand: Sendable, Equatable {
     case inlineScript, inlineStyle
     case script(url: String)
     case style(url: String)
@@ -27,7 +27,7 @@ package enum PolicyDemand: Sendable, Equatable {
 }
 
 /// One Content Security Policy (CSP level 3 section 2.2): what it says of scripts and style sheets that are inserted.
-package struct SecurityPolicy {
+public struct SecurityPolicy {
     /// The list that decides about a kind of element; nil where the policy has none, which allows everything.
     struct SourceList {
         var name: String
@@ -68,7 +68,7 @@ package struct SecurityPolicy {
     private let end: Int
     private let endsWithSemicolon: Bool
 
-    package init(_ text: [UInt8]) {
+    public init(_ text: [UInt8]) {
         end = (text.lastIndex { !Octet.isSpace($0) } ?? -1) + 1
         endsWithSemicolon = end > 0 && text[end - 1] == UInt8(ascii: ";")
         var lists: [String: SourceList] = [:]
@@ -101,9 +101,9 @@ package struct SecurityPolicy {
     }
 
     /// A change of a policy's text: in place of a range stand the words before the nonce's source, and that source.
-    package struct Edit: Equatable {
-        package var range: Range<Int>
-        package var words: String
+    public struct Edit: Equatable {
+        public var range: Range<Int>
+        public var words: String
     }
 
     /// What gives the nonce to what is demanded, from front to back.
@@ -111,7 +111,7 @@ package struct SecurityPolicy {
     /// - A list whose 'unsafe-inline' is in force gets none: a nonce would put it out of force, and with it what the page's own
     ///   scripts live by.
     /// - `'none'` stays for everything else: elements get a directive of their own beside it (CSP section 6.1.12).
-    package func nonceEdits(for demands: [PolicyDemand]) -> [Edit] {
+    public func nonceEdits(for demands: [PolicyDemand]) -> [Edit] {
         var edits: [Edit] = []
         var directives: [String] = []
         for (list, isScript, name) in [(script, true, "script-src-elem"), (style, false, "style-src-elem")] {

@@ -9,12 +9,12 @@ internal import Glibc
 /// always; every raw access below is preceded by a check or a reservation. A span cannot be stored, so it does not outlive the
 /// call it is used in; its user holds the buffer (an exchange, a connection) and does not append to it meanwhile. The compiler
 /// could not check the latter for a class, which is why the spans claim no lifetime of their own.
-package final class ByteBuffer {
+public final class ByteBuffer {
     @usableFromInline var base: UnsafeMutablePointer<UInt8>
     @usableFromInline var storedCount: Int
     @usableFromInline var storedCapacity: Int
 
-    package init(capacity: Int = 256) {
+    public init(capacity: Int = 256) {
         base = .allocate(capacity: max(capacity, 16))
         storedCount = 0
         storedCapacity = max(capacity, 16)
@@ -22,12 +22,12 @@ package final class ByteBuffer {
 
     deinit { base.deallocate() }
 
-    @inlinable package var count: Int { storedCount }
-    @inlinable package var capacity: Int { storedCapacity }
-    @inlinable package var isEmpty: Bool { storedCount == 0 }
+    @inlinable public var count: Int { storedCount }
+    @inlinable public var capacity: Int { storedCapacity }
+    @inlinable public var isEmpty: Bool { storedCount == 0 }
 
     /// The bytes, to be read in place until the buffer is next written to.
-    @inlinable package var span: Span<UInt8> {
+    @inlinable public var span: Span<UInt8> {
         @_lifetime(immortal) get {
             let whole = unsafe Span<UInt8>(_unsafeStart: base, count: storedCount)
             return unsafe _overrideLifetime(whole, borrowing: ())
@@ -38,7 +38,7 @@ package final class ByteBuffer {
     /// Precondition: the range lies within `count`.
     @inlinable
     @_lifetime(immortal)
-    package func span(_ range: ByteRange) -> Span<UInt8> {
+    public func span(_ range: ByteRange) -> Span<UInt8> {
         let start = Int(range.start), length = Int(range.length)
         precondition(start + length <= storedCount, "byte range outside its buffer")
         let part = unsafe Span<UInt8>(_unsafeStart: base + start, count: length)
@@ -46,7 +46,7 @@ package final class ByteBuffer {
     }
 
     /// Whether the bytes are the same.
-    package func equals(_ other: Span<UInt8>) -> Bool {
+    public func equals(_ other: Span<UInt8>) -> Bool {
         let length = storedCount
         guard other.count == length else { return false }
         return unsafe other.withUnsafeBufferPointer { bytes in
@@ -55,7 +55,7 @@ package final class ByteBuffer {
         }
     }
 
-    @inlinable package subscript(index: Int) -> UInt8 {
+    @inlinable public subscript(index: Int) -> UInt8 {
         get {
             precondition(index >= 0 && index < storedCount, "byte index outside its buffer")
             return unsafe base[index]
@@ -66,7 +66,7 @@ package final class ByteBuffer {
         }
     }
 
-    @inlinable @inline(always) package func append(_ bytes: Span<UInt8>) {
+    @inlinable @inline(always) public func append(_ bytes: Span<UInt8>) {
         let length = bytes.count
         if length == 0 { return }
         if storedCapacity - storedCount < length { reserve(length) }
@@ -76,7 +76,7 @@ package final class ByteBuffer {
         storedCount += length
     }
 
-    @inlinable @inline(always) package func append(_ bytes: UnsafeRawBufferPointer) {
+    @inlinable @inline(always) public func append(_ bytes: UnsafeRawBufferPointer) {
         let length = bytes.count
         if length == 0 { return }
         if storedCapacity - storedCount < length { reserve(length) }
@@ -84,32 +84,32 @@ package final class ByteBuffer {
         storedCount += length
     }
 
-    @inlinable @inline(always) package func append(_ text: StaticString) {
+    @inlinable @inline(always) public func append(_ text: StaticString) {
         let length = text.utf8CodeUnitCount
         if storedCapacity - storedCount < length { reserve(length) }
         unsafe UnsafeMutableRawPointer(base + storedCount).copyMemory(from: text.utf8Start, byteCount: length)
         storedCount += length
     }
 
-    @inlinable @inline(always) package func append(_ byte: UInt8) {
+    @inlinable @inline(always) public func append(_ byte: UInt8) {
         if storedCapacity == storedCount { reserve(1) }
         unsafe base[storedCount] = byte
         storedCount += 1
     }
 
-    @inlinable package func append(_ bytes: [UInt8]) { append(bytes.span) }
+    @inlinable public func append(_ bytes: [UInt8]) { append(bytes.span) }
 
     /// Not for the data path: walks a Swift string.
-    package func append(text: String) {
+    public func append(text: String) {
         for byte in text.utf8 { append(byte) }
     }
 
-    package func append(decimal value: Int) {
+    public func append(decimal value: Int) {
         if value < 0 { append(UInt8(ascii: "-")) }
         append(decimal: value.magnitude)
     }
 
-    package func append(decimal value: UInt) {
+    public func append(decimal value: UInt) {
         if value < 10 { return append(UInt8(truncatingIfNeeded: value) &+ UInt8(ascii: "0")) }
         let length = 20
         if storedCapacity - storedCount < length { reserve(length) }
@@ -130,7 +130,7 @@ package final class ByteBuffer {
         storedCount += count
     }
 
-    package func append(hexadecimal value: UInt) {
+    public func append(hexadecimal value: UInt) {
         var shift = max(0, (UInt.bitWidth - value.leadingZeroBitCount + 3) / 4 * 4 - 4)
         while true {
             let digit = UInt8(truncatingIfNeeded: value >> UInt(shift)) & 15
@@ -141,7 +141,7 @@ package final class ByteBuffer {
     }
 
     /// All 16 digits.
-    package func append(paddedHexadecimal value: UInt64) {
+    public func append(paddedHexadecimal value: UInt64) {
         append(octets: Self.digits(of: UInt32(truncatingIfNeeded: value >> 32)))
         append(octets: Self.digits(of: UInt32(truncatingIfNeeded: value)))
     }
@@ -164,7 +164,7 @@ package final class ByteBuffer {
     }
 
     /// Makes room for `extra` bytes behind the present ones.
-    @usableFromInline @inline(never) package func reserve(_ extra: Int) {
+    @inline(never) public func reserve(_ extra: Int) {
         if storedCapacity - storedCount >= extra { return }
         let capacity = max(storedCapacity * 2, storedCount + extra)
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
@@ -176,28 +176,28 @@ package final class ByteBuffer {
         storedCapacity = capacity
     }
 
-    @inlinable package func clear() { storedCount = 0 }
+    @inlinable public func clear() { storedCount = 0 }
 
-    package func truncate(to count: Int) {
+    public func truncate(to count: Int) {
         precondition(count >= 0 && count <= storedCount, "truncation grows nothing")
         storedCount = count
     }
 
     /// Drops the first `length` bytes and moves the rest to the front.
-    package func removeFirst(_ length: Int) {
+    public func removeFirst(_ length: Int) {
         precondition(length >= 0 && length <= storedCount, "more removed than there is")
         storedCount -= length
         unsafe memmove(base, base + length, storedCount)
     }
 
     /// Overwrites everything, then clears: for what held a secret.
-    package func wipe() {
+    public func wipe() {
         unsafe explicit_bzero(base, storedCapacity)
         storedCount = 0
     }
 
     /// Lets `body` write into the free space (at least `minimum` bytes) and takes what it says it wrote.
-    @inlinable package func appendUninitialized<E>(
+    @inlinable public func appendUninitialized<E>(
         minimum: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) {
         if storedCapacity - storedCount < minimum { reserve(minimum) }
@@ -207,27 +207,27 @@ package final class ByteBuffer {
         storedCount += written
     }
 
-    @inlinable package func withUnsafeBytes<R, E>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    @inlinable public func withUnsafeBytes<R, E>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         unsafe try body(UnsafeRawBufferPointer(start: base, count: storedCount))
     }
 }
 
 /// Where some bytes lie in the buffer that they belong to.
-package struct ByteRange: Sendable, Equatable {
-    package var start: UInt32
-    package var length: UInt32
+public struct ByteRange: Sendable, Equatable {
+    public var start: UInt32
+    public var length: UInt32
 
-    @inlinable package init(start: UInt32, length: UInt32) {
+    @inlinable public init(start: UInt32, length: UInt32) {
         self.start = start
         self.length = length
     }
 
-    @inlinable package init(_ start: Int, _ length: Int) {
+    @inlinable public init(_ start: Int, _ length: Int) {
         self.start = UInt32(truncatingIfNeeded: start)
         self.length = UInt32(truncatingIfNeeded: length)
     }
 
-    package static let empty = ByteRange(start: 0, length: 0)
-    @inlinable package var end: Int { Int(start) + Int(length) }
-    @inlinable package var isEmpty: Bool { length == 0 }
+    public static let empty = ByteRange(start: 0, length: 0)
+    @inlinable public var end: Int { Int(start) + Int(length) }
+    @inlinable public var isEmpty: Bool { length == 0 }
 }

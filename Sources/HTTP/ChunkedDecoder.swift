@@ -1,5 +1,5 @@
 /// What the chunked coding yields next.
-package enum ChunkEvent: Sendable, Equatable {
+public enum ChunkEvent: Sendable, Equatable {
     /// `count` octets of content, at least one, at `start` of the input.
     case data(start: Int, count: Int)
     /// The whole input is taken and the message goes on.
@@ -12,9 +12,9 @@ package enum ChunkEvent: Sendable, Equatable {
 ///
 /// Sizes are 1*HEXDIG below 2^63; extensions are checked against their grammar, bounded and dropped; every line ends in CRLF.
 /// An error is final: all later calls throw.
-package struct ChunkedDecoder {
+public struct ChunkedDecoder {
     /// The trailer section of the message; complete once `.end` has been returned.
-    package let trailers: TrailerSection
+    public let trailers: TrailerSection
     private var limits: HeadLimits
     private var state = State.size
     /// The size while it is read, then what is left of the chunk.
@@ -40,21 +40,21 @@ package struct ChunkedDecoder {
     }
 
     /// The decoder of one connection's messages, one after the other; see ``reset(limits:)``.
-    package init(trailers: TrailerSection = TrailerSection(), limits: HeadLimits = HeadLimits()) {
+    public init(trailers: TrailerSection = TrailerSection(), limits: HeadLimits = HeadLimits()) {
         self.trailers = trailers
         self.limits = limits
         trailers.reset()
     }
 
     /// Makes it ready for the next message; allocates nothing.
-    package mutating func reset(limits: HeadLimits) {
+    public mutating func reset(limits: HeadLimits) {
         self = ChunkedDecoder(trailers: trailers, limits: limits)
     }
 
-    package var isAtEnd: Bool { state == .end }
+    public var isAtEnd: Bool { state == .end }
 
     /// Decodes from `position`, which is moved behind what was taken; nothing behind the end of the message is.
-    package mutating func next(_ input: Span<UInt8>, from position: inout Int) throws(HTTPError) -> ChunkEvent {
+    public mutating func next(_ input: Span<UInt8>, from position: inout Int) throws(HTTPError) -> ChunkEvent {
         while position < input.count {
             switch state {
             case .data: return takeData(input.count, &position)

@@ -1,6 +1,6 @@
 extension HTTP1 {
     /// Which of the names that code asks for this is, in any case. The name must be a token.
-    package static func fieldID(_ name: Span<UInt8>) -> FieldID { fieldID(name, 0, name.count) }
+    public static func fieldID(_ name: Span<UInt8>) -> FieldID { fieldID(name, 0, name.count) }
 
     /// The same for `count` octets from `start`; the caller has made sure that they are within `bytes`.
     @inline(always) static func fieldID(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> FieldID {

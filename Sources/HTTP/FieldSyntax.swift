@@ -2,21 +2,21 @@
 ///
 /// Every decision depends on the octets up to the one that it is made at and on no later one, so that a message gives the
 /// same result however it is cut into reads.
-package enum HTTP1 {}
+public enum HTTP1 {}
 
 extension HTTP1 {
     /// `token` of RFC 9110 section 5.6.2: at least one tchar and nothing else.
-    package static func isToken(_ bytes: Span<UInt8>) -> Bool {
+    public static func isToken(_ bytes: Span<UInt8>) -> Bool {
         !bytes.isEmpty && WordScan.token(bytes, from: 0) == bytes.count
     }
 
     /// No control character but a tab (RFC 9110 section 5.5); obs-text is allowed, surrounding white space is not looked at.
-    package static func isFieldValue(_ bytes: Span<UInt8>) -> Bool {
+    public static func isFieldValue(_ bytes: Span<UInt8>) -> Bool {
         WordScan.text(bytes, from: 0) == bytes.count
     }
 
     /// Compares with ASCII letters folded; other octets must be the same.
-    package static func equalsIgnoringCase(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
+    public static func equalsIgnoringCase(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
         let count = first.count
         guard count == second.count else { return false }
         if count >= 8 {
@@ -37,14 +37,14 @@ extension HTTP1 {
     }
 
     /// Compares with ASCII letters folded; other octets must be the same.
-    package static func equalsIgnoringCase(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
+    public static func equalsIgnoringCase(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         // SAFETY: a literal of more than one scalar points at its octets, and they live for ever.
         guard text.hasPointerRepresentation, bytes.count == text.utf8CodeUnitCount else { return false }
         return equalsIgnoringCase(bytes, unsafe Span(_unsafeStart: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// 1*DIGIT as a number; nil for anything else: empty, signed, spaced, listed, or too large for 64 bits.
-    package static func decimal(_ bytes: Span<UInt8>) -> UInt64? {
+    public static func decimal(_ bytes: Span<UInt8>) -> UInt64? {
         if bytes.isEmpty { return nil }
         var value: UInt64 = 0
         for index in 0..<bytes.count {
@@ -59,7 +59,7 @@ extension HTTP1 {
     }
 
     /// Some element of the list is this word, in any case.
-    package static func listContains(_ value: Span<UInt8>, _ word: StaticString) -> Bool {
+    public static func listContains(_ value: Span<UInt8>, _ word: StaticString) -> Bool {
         var list = ListCursor()
         while let element = list.next(in: value) {
             if equalsIgnoringCase(value.extracting(element), word) { return true }
@@ -68,7 +68,7 @@ extension HTTP1 {
     }
 
     /// The range without surrounding spaces and tabs (OWS, RFC 9110 section 5.6.3).
-    package static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+    public static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
         var start = range.lowerBound
         var end = range.upperBound
         while start < end && Octet.isBlank(bytes[start]) { start &+= 1 }
@@ -81,13 +81,13 @@ extension HTTP1 {
 ///
 /// Elements come trimmed; empty ones are passed over, as section 5.6.1.2 asks of a recipient. A comma within a quoted string
 /// does not end an element; a quoted string that is never closed runs to the end.
-package struct ListCursor {
+public struct ListCursor {
     private var position = 0
 
-    package init() {}
+    public init() {}
 
     /// The next element's range in `value`, which must be the same at every call; nil at the end.
-    package mutating func next(in value: Span<UInt8>) -> Range<Int>? {
+    public mutating func next(in value: Span<UInt8>) -> Range<Int>? {
         while position < value.count {
             let start = position
             let end = ListCursor.elementEnd(value, from: start)

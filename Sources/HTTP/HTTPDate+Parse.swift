@@ -2,7 +2,7 @@ extension HTTPDate {
     /// Seconds since the epoch of a date in any of the three forms of RFC 9110 section 5.6.7; nil for anything else.
     ///
     /// A two-digit year is taken for the one that lies at most 50 years after `now`, seconds since the epoch too.
-    package static func parse(_ text: Span<UInt8>, now: Int) -> Int? {
+    public static func parse(_ text: Span<UInt8>, now: Int) -> Int? {
         // "Sun, 06 Nov 1994 08:49:37 GMT"
         if text.count == 29, text[3] == UInt8(ascii: ",") { return fixdate(text) }
         if text.count == 24, text[3] == Octet.space { return asctime(text) }

@@ -1,7 +1,7 @@
 /// Writes a time as an IMF-fixdate (RFC 9110 section 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-package enum HTTPDate {
+public enum HTTPDate {
     /// Always 29 octets. The format has four digits for a year: times outside the years 1970 to 9999 are moved to its ends.
-    package static func append(unixSeconds: Int, to buffer: ByteBuffer) {
+    public static func append(unixSeconds: Int, to buffer: ByteBuffer) {
         let seconds = min(max(unixSeconds, 0), 253_402_300_799)
         let days = seconds / 86400
         let (year, month, day) = civilDate(days)
@@ -50,13 +50,13 @@ package enum HTTPDate {
 }
 
 /// The `Date` of this second, written once and then copied; one for each thread that sends responses.
-package struct DateCache {
+public struct DateCache {
     private let text = ByteBuffer(capacity: 32)
     private var second = Int.min
 
-    package init() {}
+    public init() {}
 
-    package mutating func append(unixSeconds: Int, to buffer: ByteBuffer) {
+    public mutating func append(unixSeconds: Int, to buffer: ByteBuffer) {
         if unixSeconds != second {
             second = unixSeconds
             text.clear()

@@ -1,9 +1,9 @@
 /// The request methods that the proxy itself distinguishes (RFC 9110 section 9, RFC 5789); any other token is `.other`.
-package enum Method: UInt8, Sendable, CaseIterable {
+public enum Method: UInt8, Sendable, CaseIterable {
     case get, head, post, put, delete, connect, options, trace, patch, other
 
     /// RFC 9110 section 9.2.2: repeating the request does no more than sending it once.
-    package var isIdempotent: Bool {
+    public var isIdempotent: Bool {
         switch self {
         case .get, .head, .put, .delete, .options, .trace: true
         case .post, .connect, .patch, .other: false
@@ -12,10 +12,10 @@ package enum Method: UInt8, Sendable, CaseIterable {
 }
 
 /// Of a message as it was received; heads that came as fields of HTTP/2 are read as text of HTTP/1.1.
-package enum HTTPVersion: UInt8, Sendable { case http10, http11, http2 }
+public enum HTTPVersion: UInt8, Sendable { case http10, http11, http2 }
 
 /// How the content of a message is delimited on an HTTP/1.1 connection (RFC 9112 section 6.3).
-package enum BodyFraming: Sendable, Equatable {
+public enum BodyFraming: Sendable, Equatable {
     case none
     case length(UInt64)
     case chunked
@@ -23,7 +23,7 @@ package enum BodyFraming: Sendable, Equatable {
     case untilClose
 
     /// There is no content, whatever else is to be expected.
-    @inlinable package var isEmpty: Bool {
+    @inlinable public var isEmpty: Bool {
         switch self {
         case .none: true
         case .length(let length): length == 0
@@ -31,12 +31,12 @@ package enum BodyFraming: Sendable, Equatable {
         }
     }
 
-    @inlinable package var isChunked: Bool { if case .chunked = self { true } else { false } }
-    @inlinable package var endsWithConnection: Bool { if case .untilClose = self { true } else { false } }
+    @inlinable public var isChunked: Bool { if case .chunked = self { true } else { false } }
+    @inlinable public var endsWithConnection: Bool { if case .untilClose = self { true } else { false } }
 }
 
 /// The field names that some code asks for by name; all others are `.other` and compared by bytes.
-package enum FieldID: UInt8, Sendable {
+public enum FieldID: UInt8, Sendable {
     case other
     case host, connection, contentLength, transferEncoding, te, trailer, upgrade, keepAlive, proxyConnection
     case proxyAuthorization, proxyAuthenticate, expect, via, cdnLoop, http2Settings
@@ -51,32 +51,32 @@ package enum FieldID: UInt8, Sendable {
 // SAFETY: each has a raw type of one octet and no payload, so its representation is one octet.
 extension FieldID {
     @inlinable @inline(always)
-    package static func == (left: FieldID, right: FieldID) -> Bool {
+    public static func == (left: FieldID, right: FieldID) -> Bool {
         unsafe unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
     }
 }
 
 extension Method {
     @inlinable @inline(always)
-    package static func == (left: Method, right: Method) -> Bool {
+    public static func == (left: Method, right: Method) -> Bool {
         unsafe unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
     }
 }
 
 extension HTTPVersion {
     @inlinable @inline(always)
-    package static func == (left: HTTPVersion, right: HTTPVersion) -> Bool {
+    public static func == (left: HTTPVersion, right: HTTPVersion) -> Bool {
         unsafe unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
     }
 }
 
 /// One field line of a head: its name, its value without surrounding white space, both as ranges of the head's bytes.
-package struct FieldLine: Sendable {
-    package var name: ByteRange
-    package var value: ByteRange
-    package var id: FieldID
+public struct FieldLine: Sendable {
+    public var name: ByteRange
+    public var value: ByteRange
+    public var id: FieldID
 
-    package init(name: ByteRange, value: ByteRange, id: FieldID) {
+    public init(name: ByteRange, value: ByteRange, id: FieldID) {
         self.name = name
         self.value = value
         self.id = id
@@ -86,29 +86,29 @@ package struct FieldLine: Sendable {
 /// A request head as the client sent it (RFC 9112 sections 2 to 6), copied into a buffer of its own and reused for the next.
 ///
 /// Nothing here is canonical: that is Policy's work. Ranges point into ``bytes``.
-package final class RequestHead {
-    package let bytes = ByteBuffer(capacity: 1024)
-    package internal(set) var lines: [FieldLine] = []
-    package internal(set) var method: Method = .get
-    package internal(set) var methodName: ByteRange = .empty
-    package internal(set) var target: ByteRange = .empty
-    package internal(set) var version: HTTPVersion = .http11
-    package internal(set) var framing: BodyFraming = .none
+public final class RequestHead {
+    public let bytes = ByteBuffer(capacity: 1024)
+    public internal(set) var lines: [FieldLine] = []
+    public internal(set) var method: Method = .get
+    public internal(set) var methodName: ByteRange = .empty
+    public internal(set) var target: ByteRange = .empty
+    public internal(set) var version: HTTPVersion = .http11
+    public internal(set) var framing: BodyFraming = .none
     /// The connection may carry another request after this one (RFC 9112 section 9.3).
-    package internal(set) var keepsAlive = true
+    public internal(set) var keepsAlive = true
     /// `Expect: 100-continue` on an HTTP/1.1 request with content (RFC 9110 section 10.1.1).
-    package internal(set) var expectsContinue = false
+    public internal(set) var expectsContinue = false
     /// `TE` names `trailers` (RFC 9110 section 10.1.4).
-    package internal(set) var takesTrailers = false
+    public internal(set) var takesTrailers = false
     /// `Connection` nominates `upgrade` and there is an `Upgrade` field (RFC 9110 section 7.8); its value is in the lines.
-    package internal(set) var asksForUpgrade = false
+    public internal(set) var asksForUpgrade = false
 
-    package init() { lines.reserveCapacity(32) }
+    public init() { lines.reserveCapacity(32) }
 
     /// The text that was parsed stood for fields of HTTP/2.
-    package func cameOverHTTP2() { version = .http2 }
+    public func cameOverHTTP2() { version = .http2 }
 
-    package func reset() {
+    public func reset() {
         bytes.clear()
         lines.removeAll(keepingCapacity: true)
         method = .get
@@ -124,18 +124,18 @@ package final class RequestHead {
 }
 
 /// A response head as the upstream sent it; the counterpart of ``RequestHead``.
-package final class ResponseHead {
-    package let bytes = ByteBuffer(capacity: 1024)
-    package internal(set) var lines: [FieldLine] = []
-    package internal(set) var status: Int = 0
-    package internal(set) var reason: ByteRange = .empty
-    package internal(set) var version: HTTPVersion = .http11
-    package internal(set) var framing: BodyFraming = .none
-    package internal(set) var keepsAlive = true
+public final class ResponseHead {
+    public let bytes = ByteBuffer(capacity: 1024)
+    public internal(set) var lines: [FieldLine] = []
+    public internal(set) var status: Int = 0
+    public internal(set) var reason: ByteRange = .empty
+    public internal(set) var version: HTTPVersion = .http11
+    public internal(set) var framing: BodyFraming = .none
+    public internal(set) var keepsAlive = true
 
-    package init() { lines.reserveCapacity(32) }
+    public init() { lines.reserveCapacity(32) }
 
-    package func reset() {
+    public func reset() {
         bytes.clear()
         lines.removeAll(keepingCapacity: true)
         framing = .none
@@ -144,7 +144,7 @@ package final class ResponseHead {
 }
 
 /// What makes a message one that we refuse to pass on; the peer that sent it is at fault.
-package enum HTTPError: Error, Sendable, Equatable {
+public enum HTTPError: Error, Sendable, Equatable {
     case malformed  // 400, 502
     case uriTooLong  // 414
     case headerTooLarge  // 431, 502
@@ -153,9 +153,9 @@ package enum HTTPError: Error, Sendable, Equatable {
 }
 
 /// Bounds on a head, checked while it is read.
-package struct HeadLimits: Sendable {
-    package var headerBytes = 16 * 1024
-    package var headerCount = 100
-    package var uriBytes = 8 * 1024
-    package init() {}
+public struct HeadLimits: Sendable {
+    public var headerBytes = 16 * 1024
+    public var headerCount = 100
+    public var uriBytes = 8 * 1024
+    public init() {}
 }

@@ -1,7 +1,7 @@
 /// The reason phrases of RFC 9110 section 15 and of the registered codes beyond it.
-package enum ReasonPhrase {
+public enum ReasonPhrase {
     /// Empty for a status code that is not registered, which a status line may well carry.
-    package static func of(_ status: Int) -> StaticString {
+    public static func of(_ status: Int) -> StaticString {
         switch status {
         case 100...199: interim(status)
         case 200...299: successful(status)

@@ -7,7 +7,7 @@ extension HTTP1 {
     ///
     /// The limits hold from the first byte on: a request line that passes them without an end is `uriTooLong`, anything else
     /// `headerTooLarge`.
-    package static func parseRequest(
+    public static func parseRequest(
         _ input: Span<UInt8>, limits: HeadLimits, into head: RequestHead
     ) throws(HTTPError) -> Int? {
         head.reset()

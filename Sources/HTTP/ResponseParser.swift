@@ -3,7 +3,7 @@ extension HTTP1 {
     ///
     /// `requestMethod` is that of the request it answers. Interim responses are returned like any other, without content; what
     /// follows a 101 belongs to the new protocol. A head that passes a limit is `headerTooLarge`.
-    package static func parseResponse(
+    public static func parseResponse(
         _ input: Span<UInt8>, requestMethod: Method, limits: HeadLimits, into head: ResponseHead
     ) throws(HTTPError) -> Int? {
         head.reset()

@@ -2,19 +2,19 @@
 ///
 /// They are well-formed and no more: which of them may pass, and that none of them is ever taken for a header field, is
 /// Policy's work (RFC 9110 section 6.5.1). Ranges point into ``bytes``.
-package final class TrailerSection {
-    package let bytes = ByteBuffer(capacity: 64)
-    package internal(set) var lines: [FieldLine] = []
+public final class TrailerSection {
+    public let bytes = ByteBuffer(capacity: 64)
+    public internal(set) var lines: [FieldLine] = []
 
-    package init() {}
+    public init() {}
 
-    package func reset() {
+    public func reset() {
         bytes.clear()
         lines.removeAll(keepingCapacity: true)
     }
 
     /// Takes field lines that came otherwise than behind chunks, such as those of ``FieldBlock``.
-    package func read(_ text: ByteBuffer, limits: HeadLimits) throws(HTTPError) {
+    public func read(_ text: ByteBuffer, limits: HeadLimits) throws(HTTPError) {
         reset()
         if text.isEmpty { return }
         bytes.append(text.span)

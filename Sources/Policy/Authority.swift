@@ -1,14 +1,14 @@
-package import HTTP
+public import HTTP
 
 /// The one reading of `host[:port]`, wherever it stands: Host, an absolute target, a Location, the configuration.
 ///
 /// Stricter than RFC 3986 section 3.2, since each reader of an odd host has its own idea of it: no user information, no
 /// escapes, no sub-delimiters, nothing but ASCII; what ends in a number is a dotted-decimal address or nothing.
-package struct Authority: Sendable, Equatable {
+public struct Authority: Sendable, Equatable {
     /// Brackets of an IPv6 literal included.
-    package let hostLength: Int
+    public let hostLength: Int
     /// nil when it has none; an empty one (`a.test:`) is none.
-    package let port: UInt16?
+    public let port: UInt16?
 
     private static let maximumLength = 255
 
@@ -16,7 +16,7 @@ package struct Authority: Sendable, Equatable {
     /// decimal).
     ///
     /// Appends nothing and returns nil when `text` is no authority.
-    package static func append(_ text: Span<UInt8>, to out: ByteBuffer) -> Authority? {
+    public static func append(_ text: Span<UInt8>, to out: ByteBuffer) -> Authority? {
         let start = out.count
         guard let hostEnd = endOfHost(text), hostEnd > 0, hostEnd <= maximumLength else { return nil }
         var port: UInt16?
@@ -93,7 +93,7 @@ package struct Authority: Sendable, Equatable {
     }
 
     /// Not for the data path: nil when `text` is no authority.
-    package static func parse(_ text: String) -> (text: String, hostLength: Int, port: UInt16?)? {
+    public static func parse(_ text: String) -> (text: String, hostLength: Int, port: UInt16?)? {
         let out = ByteBuffer()
         let bytes = Array(text.utf8)
         guard let parts = append(bytes.span, to: out) else { return nil }

@@ -1,28 +1,28 @@
-package import HTTP
+public import HTTP
 
 /// The answer to a blocked request: empty, and of the type that was asked for, so that the page around it goes on
 /// working.
-package struct BlockedAnswer: Sendable, Equatable {
-    package enum Kind: Sendable, CaseIterable {
+public struct BlockedAnswer: Sendable, Equatable {
+    public enum Kind: Sendable, CaseIterable {
         case css, javascript, html, text, xml, svg, json, gif, png
         /// Nothing is known of what was expected.
         case unknown
     }
 
-    package let status: Int
-    package let kind: Kind
+    public let status: Int
+    public let kind: Kind
 
     /// `status` is that of the configuration, nil for the default: 200, or 204 where there is no type to answer with.
-    package init(to request: CanonicalRequest, status: Int? = nil) {
+    public init(to request: CanonicalRequest, status: Int? = nil) {
         kind = BlockedAnswer.kind(for: request)
         self.status = status ?? (kind == .unknown ? 204 : 200)
     }
 
     /// RFC 9110 sections 6.4.1, 15.3.6 and 15.4.5: these have no content, whatever was configured.
-    package var hasContent: Bool { status >= 200 && status != 204 && status != 205 && status != 304 }
+    public var hasContent: Bool { status >= 200 && status != 204 && status != 205 && status != 304 }
 
     /// nil when there is no content to have a type.
-    package var contentType: StaticString? {
+    public var contentType: StaticString? {
         guard hasContent else { return nil }
         return switch kind {
         case .css: "text/css; charset=utf-8"
@@ -38,9 +38,9 @@ package struct BlockedAnswer: Sendable, Equatable {
         }
     }
 
-    package var contentLength: Int { hasContent ? content.count : 0 }
+    public var contentLength: Int { hasContent ? content.count : 0 }
 
-    package func appendContent(to out: ByteBuffer) {
+    public func appendContent(to out: ByteBuffer) {
         if hasContent { out.append(content) }
     }
 

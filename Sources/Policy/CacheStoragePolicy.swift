@@ -1,12 +1,12 @@
-package import HTTP
+public import HTTP
 
 /// What has to be added to a response so that no shared cache in front of us stores what only we were authorised to
 /// fetch.
 ///
 /// Such a cache sees a request without Authorization and can't know that it became one with it; so RFC 9111 section 3.5
 /// is applied on its behalf.
-package enum CacheStoragePolicy {
-    package enum Change: Sendable, Equatable {
+public enum CacheStoragePolicy {
+    public enum Change: Sendable, Equatable {
         case none
         /// `private` joins what Cache-Control says.
         case addPrivate
@@ -15,7 +15,7 @@ package enum CacheStoragePolicy {
     }
 
     /// `isAuthorised`: a credential, or a managed Authorization or Cookie, went out with the request.
-    package static func change(_ mode: CacheStorage, isAuthorised: Bool, response: ResponseHead) -> Change {
+    public static func change(_ mode: CacheStorage, isAuthorised: Bool, response: ResponseHead) -> Change {
         switch mode {
         case .allowed: return .none
         case .notAllowed: return .noStore
@@ -33,7 +33,7 @@ package enum CacheStoragePolicy {
     }
 
     /// For a response that holds something which no two clients may share, such as a nonce; a rule's own word stands.
-    package static func changeForPersonal(_ mode: CacheStorage, response: ResponseHead) -> Change {
+    public static func changeForPersonal(_ mode: CacheStorage, response: ResponseHead) -> Change {
         if mode != .auto { return mode == .allowed ? .none : .noStore }
         for line in response.lines where line.id == .cacheControl {
             let value = response.bytes.span(line.value)

@@ -1,13 +1,13 @@
 internal import HTTP
 
 /// `canonical:` in the form that a worker reads per request.
-package final class CompiledCanonicalSettings {
+public final class CompiledCanonicalSettings {
     let target: CanonicalTarget.Options
     let isStrict: Bool
     /// Lower-cased.
     let keep: [[UInt8]]
 
-    package init(_ settings: CanonicalSettings) {
+    public init(_ settings: CanonicalSettings) {
         var options = CanonicalTarget.Options()
         options.rejectsEncodedSlash = settings.encodedSlash == .reject
         options.mergesSlashes = settings.mergeSlashes
@@ -28,7 +28,7 @@ extension CanonicalRequest {
     ///
     /// `instance` is this proxy's own name without `authproxy-`; a request that has passed it already is refused. On an
     /// error nothing of the request may be used.
-    package func canonicalise(
+    public func canonicalise(
         client: ClientFacts, trusted: [AddressRange], settings: CompiledCanonicalSettings, instance: Span<UInt8>
     ) throws(Rejection) {
         method = head.method

@@ -106,7 +106,7 @@ extension CanonicalRequest {
 
 extension Scheme {
     /// In any case; nil for any other scheme than these two.
-    package init?(_ text: Span<UInt8>) {
+    public init?(_ text: Span<UInt8>) {
         if CanonicalBytes.equalsIgnoringCase(text, "http") {
             self = .http
         } else if CanonicalBytes.equalsIgnoringCase(text, "https") {

@@ -1,4 +1,4 @@
-package import HTTP
+public import HTTP
 
 extension CanonicalRequest {
     /// Becomes the canonical request of a redirect hop: the URL is the Location's, the field lines are the client's.
@@ -6,7 +6,7 @@ extension CanonicalRequest {
     /// `client` is the client's own canonical request, never an earlier hop, so that nothing of one hop is carried to
     /// the next. Without its content the request also loses the fields that describe it (RFC 9110 section 15.4). What
     /// the caller has once left behind (`leavesCredentialsBehind`) stays so on later hops.
-    package func becomeHop(
+    public func becomeHop(
         of client: CanonicalRequest, url: ResolvedURL, method: Method, keepsBody: Bool, leavesCredentialsBehind: Bool
     ) {
         head = client.head
@@ -39,7 +39,7 @@ extension CanonicalRequest {
 
     /// Becomes what the upstream has seen of `client`: the same request under the path that `paths` makes of its own. A relative
     /// Location is relative to that.
-    package func becomeSent(_ client: CanonicalRequest, paths: PathMapping) {
+    public func becomeSent(_ client: CanonicalRequest, paths: PathMapping) {
         scheme = client.scheme
         target.clear()
         paths.appendUpstreamPath(client.path, to: target)
@@ -66,5 +66,5 @@ extension CanonicalRequest {
     }
 
     /// The port that the URL names or means.
-    package var effectivePort: UInt16 { port ?? scheme.defaultPort }
+    public var effectivePort: UInt16 { port ?? scheme.defaultPort }
 }

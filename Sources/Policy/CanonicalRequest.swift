@@ -1,20 +1,20 @@
-package import HTTP
+public import HTTP
 
 /// What is known about a client connection for as long as it lives.
-package final class ClientFacts {
-    package let peerAddress: IPAddress?  // nil: a unix socket
-    package let peerPort: UInt16
-    package let scheme: Scheme
-    package let listenerPort: UInt16
+public final class ClientFacts {
+    public let peerAddress: IPAddress?  // nil: a unix socket
+    public let peerPort: UInt16
+    public let scheme: Scheme
+    public let listenerPort: UInt16
     /// The peer is one of `trusted_proxies`: what it says about its client is believed.
-    package let peerIsTrusted: Bool
+    public let peerIsTrusted: Bool
     /// `127.0.0.1`, `2001:db8::1`; `unix` for a unix socket.
-    package let addressText: ByteBuffer
+    public let addressText: ByteBuffer
     /// Of the certificate that the client has shown and that was verified: its subject (RFC 2253), its alternative names.
-    package private(set) var certificateSubject: ByteBuffer?
-    package private(set) var certificateNames: ByteBuffer?
+    public private(set) var certificateSubject: ByteBuffer?
+    public private(set) var certificateNames: ByteBuffer?
 
-    package init(
+    public init(
         peerAddress: IPAddress?, peerPort: UInt16, scheme: Scheme, listenerPort: UInt16, peerIsTrusted: Bool,
         addressText: ByteBuffer
     ) {
@@ -27,12 +27,12 @@ package final class ClientFacts {
     }
 
     /// Not for the data path.
-    package var addressString: String {
+    public var addressString: String {
         let bytes = addressText.span
         return String(decoding: (0..<bytes.count).map { bytes[$0] }, as: UTF8.self)
     }
 
-    package func setCertificate(subject: String, alternativeNames: String) {
+    public func setCertificate(subject: String, alternativeNames: String) {
         let texts = [subject, alternativeNames].map { text in
             let buffer = ByteBuffer(capacity: text.utf8.count)
             buffer.append(text: text)
@@ -48,35 +48,35 @@ package final class ClientFacts {
 ///
 /// It is made from the client's head once (``canonicalise``); a redirect hop gets one of its own that shares the
 /// client's fields (``becomeHop``). Objects are reused from request to request.
-package final class CanonicalRequest {
+public final class CanonicalRequest {
     /// The client's field lines; never changed. `isDropped` says which of them end here.
-    package internal(set) var head: RequestHead
-    package internal(set) var method: Method = .get
-    package internal(set) var scheme: Scheme = .http
+    public internal(set) var head: RequestHead
+    public internal(set) var method: Method = .get
+    public internal(set) var scheme: Scheme = .http
     /// Origin-form: canonical path, then `?` and the query byte for byte. `*` for OPTIONS *.
-    package let target = ByteBuffer(capacity: 256)
-    package internal(set) var pathLength = 0
+    public let target = ByteBuffer(capacity: 256)
+    public internal(set) var pathLength = 0
     /// Host[:port] lower-cased, without a default port being added or removed.
-    package let authority = ByteBuffer(capacity: 64)
+    public let authority = ByteBuffer(capacity: 64)
     /// Of the authority, brackets of an IPv6 literal included.
-    package internal(set) var hostLength = 0
-    package internal(set) var port: UInt16?
+    public internal(set) var hostLength = 0
+    public internal(set) var port: UInt16?
     /// The client as far as trusted proxies vouch for it; nil for a unix socket.
-    package internal(set) var clientAddress: IPAddress?
-    package let clientAddressText = ByteBuffer(capacity: 48)
+    public internal(set) var clientAddress: IPAddress?
+    public let clientAddressText = ByteBuffer(capacity: 48)
     /// Of ``target``: the last segment's extension without the dot, as written; empty when there is none.
-    package internal(set) var pathExtension = ByteRange.empty
+    public internal(set) var pathExtension = ByteRange.empty
     /// One bit a line: hop-by-hop, nominated by Connection, of the forwarded family, or not a strict name.
-    package internal(set) var droppedLines: [UInt64] = [0, 0, 0, 0]
+    public internal(set) var droppedLines: [UInt64] = [0, 0, 0, 0]
     /// A hop away from the client's origin: its Authorization, Cookie and Proxy-Authorization stay behind.
-    package internal(set) var leavesCredentialsBehind = false
-    package internal(set) var isHop = false
+    public internal(set) var leavesCredentialsBehind = false
+    public internal(set) var isHop = false
 
     /// The authority that the client's own URL had: of X-Forwarded-Host where a trusted proxy vouches for it, else
     /// ``authority``.
-    package let externalAuthority = ByteBuffer(capacity: 64)
+    public let externalAuthority = ByteBuffer(capacity: 64)
     /// The port that the client connected to, as far as trusted proxies vouch for it.
-    package internal(set) var externalPort: UInt16 = 0
+    public internal(set) var externalPort: UInt16 = 0
 
     /// The last Host that was read and is still in ``authority``: clients mostly ask for the same one again.
     let lastHost = ByteBuffer(capacity: 64)
@@ -106,13 +106,13 @@ package final class CanonicalRequest {
         ]
     }
 
-    package init() {
+    public init() {
         head = RequestHead()
         getToken.append("GET")
     }
 
     /// Forgets what a request that was refused had, so that nothing of it, half read, is taken for a canonical request.
-    package func reset() {
+    public func reset() {
         target.clear()
         pathLength = 0
         pathExtension = .empty
@@ -127,12 +127,12 @@ package final class CanonicalRequest {
         isHop = false
     }
 
-    package func isDropped(_ line: Int) -> Bool {
+    public func isDropped(_ line: Int) -> Bool {
         line >= droppedLines.count * 64 || droppedLines[line >> 6] >> UInt64(line & 63) & 1 == 1
     }
 
     /// The line does not go out: dropped, or a credential of the client's that stays behind on this hop.
-    package func isWithheld(_ line: Int) -> Bool {
+    public func isWithheld(_ line: Int) -> Bool {
         if isDropped(line) { return true }
         guard leavesCredentialsBehind, line < head.lines.count else { return false }
         switch head.lines[line].id {
@@ -143,7 +143,7 @@ package final class CanonicalRequest {
 
     /// The first line after `previous` that has this name, dropped or not: how Via, CDN-Loop or Cookie lines are
     /// walked.
-    package func nextLine(_ id: FieldID, after previous: Int = -1) -> Int? {
+    public func nextLine(_ id: FieldID, after previous: Int = -1) -> Int? {
         var line = previous + 1
         while line < head.lines.count {
             if head.lines[line].id == id { return line }
@@ -153,32 +153,32 @@ package final class CanonicalRequest {
     }
 
     @_lifetime(immortal)
-    package func value(_ line: Int) -> Span<UInt8> {
+    public func value(_ line: Int) -> Span<UInt8> {
         return head.bytes.span(head.lines[line].value)
     }
 
-    package var path: Span<UInt8> {
+    public var path: Span<UInt8> {
         @_lifetime(immortal) get {
             return target.span(ByteRange(0, pathLength))
         }
     }
 
     /// Without the question mark; empty when there is none.
-    package var query: Span<UInt8> {
+    public var query: Span<UInt8> {
         @_lifetime(immortal) get {
             let start = min(pathLength + 1, target.count)
             return target.span(ByteRange(start, target.count - start))
         }
     }
 
-    package var host: Span<UInt8> {
+    public var host: Span<UInt8> {
         @_lifetime(immortal) get {
             return authority.span(ByteRange(0, hostLength))
         }
     }
 
     /// The token as sent; for a hop that changed the method, the new one.
-    package var methodName: Span<UInt8> {
+    public var methodName: Span<UInt8> {
         @_lifetime(immortal) get {
             if method == .get && head.method != .get {
                 return getToken.span(ByteRange(0, getToken.count))

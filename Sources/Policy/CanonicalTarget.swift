@@ -1,17 +1,17 @@
-package import HTTP
+public import HTTP
 
 /// The one reading of a path and a query: what is matched is what is sent.
 ///
 /// Canonical means: dot segments resolved, repeated slashes merged, unreserved escapes decoded, other escapes in upper
 /// case, bytes that may not stand in a path escaped. An encoded slash stays what it is. The result is a fixed point:
 /// canonicalising it again changes nothing.
-package enum CanonicalTarget {
-    package struct Options: Sendable {
-        package var rejectsEncodedSlash = false
-        package var mergesSlashes = true
-        package var rejectsDotSegments = false
+public enum CanonicalTarget {
+    public struct Options: Sendable {
+        public var rejectsEncodedSlash = false
+        public var mergesSlashes = true
+        public var rejectsDotSegments = false
 
-        package init() {}
+        public init() {}
     }
 
     private static let slash = UInt8(ascii: "/")
@@ -19,7 +19,7 @@ package enum CanonicalTarget {
     private static let percent = UInt8(ascii: "%")
 
     /// Appends the canonical form of a path that begins with a slash and has neither query nor fragment.
-    package static func appendPath(_ path: Span<UInt8>, _ options: Options, to out: ByteBuffer) throws(Rejection) {
+    public static func appendPath(_ path: Span<UInt8>, _ options: Options, to out: ByteBuffer) throws(Rejection) {
         if isCanonical(path) { return out.append(path) }
         guard !path.isEmpty, path[0] == slash else { throw .badRequest }
         let start = out.count
@@ -131,7 +131,7 @@ package enum CanonicalTarget {
     }
 
     /// Appends a client's query byte for byte; RFC 9112 section 3.2 knows no fragment.
-    package static func appendQuery(_ query: Span<UInt8>, to out: ByteBuffer) throws(Rejection) {
+    public static func appendQuery(_ query: Span<UInt8>, to out: ByteBuffer) throws(Rejection) {
         for index in 0..<query.count {
             let byte = query[index]
             if CanonicalBytes.isControl(byte) || byte == UInt8(ascii: "#") || byte == 0x20 { throw .badRequest }

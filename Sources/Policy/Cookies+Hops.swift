@@ -1,10 +1,10 @@
-package import HTTP
+public import HTTP
 
 /// The cookies that the hops of one exchange have set, for the hops that come after them (RFC 6265 section 5). Reused.
 ///
 /// Not a jar: it lives as long as the exchange, and the client gets every Set-Cookie too. There is no list of public
 /// suffixes; a Domain must match the host that sets it and have a dot.
-package final class HopCookies {
+public final class HopCookies {
     private struct Cookie {
         var name: ByteRange
         var value: ByteRange
@@ -23,12 +23,12 @@ package final class HopCookies {
     private let bytes = ByteBuffer(capacity: 256)
     private var cookies: [Cookie] = []
 
-    package init() {}
+    public init() {}
 
-    package var isEmpty: Bool { cookies.isEmpty }
+    public var isEmpty: Bool { cookies.isEmpty }
 
     /// Forgets everything; values are overwritten, since sessions are secrets of the client.
-    package func reset() {
+    public func reset() {
         if cookies.isEmpty { return }
         cookies.removeAll(keepingCapacity: true)
         bytes.wipe()
@@ -41,7 +41,7 @@ package final class HopCookies {
     }
 
     /// Takes the Set-Cookie lines of the response to a request of the exchange.
-    package func absorb(_ response: ResponseHead, to request: CanonicalRequest, client: CanonicalRequest, now: Int) {
+    public func absorb(_ response: ResponseHead, to request: CanonicalRequest, client: CanonicalRequest, now: Int) {
         for line in response.lines where line.id == .setCookie {
             let value = response.bytes.span(line.value)
             guard cookies.count < HopCookies.maximumCount, bytes.count + value.count < HopCookies.maximumBytes else {

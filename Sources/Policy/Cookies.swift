@@ -1,27 +1,27 @@
-package import HTTP
+public import HTTP
 
 /// The pairs of a request's Cookie lines (RFC 6265 section 4.2.1), in order, as ranges of the head's bytes.
 ///
 /// Lenient as servers are: pairs end at a semicolon and nowhere else, white space around them is no part of them. Lines
 /// that are dropped (nominated by Connection) have no pairs.
-package struct CookiePairs {
-    package struct Pair: Sendable, Equatable {
+public struct CookiePairs {
+    public struct Pair: Sendable, Equatable {
         /// Empty when the pair has no equals sign; the whole is the value then.
-        package var name: ByteRange
-        package var value: ByteRange
-        package var whole: ByteRange
+        public var name: ByteRange
+        public var value: ByteRange
+        public var whole: ByteRange
     }
 
     private let request: CanonicalRequest
     private var line: Int?
     private var position = 0
 
-    package init(_ request: CanonicalRequest) {
+    public init(_ request: CanonicalRequest) {
         self.request = request
         line = request.fields.contains(.cookie) ? request.nextLine(.cookie) : nil
     }
 
-    package mutating func next() -> Pair? {
+    public mutating func next() -> Pair? {
         while let current = line {
             if !request.isDropped(current), let pair = nextPair(of: request.head.lines[current].value) { return pair }
             line = request.nextLine(.cookie, after: current)
@@ -59,24 +59,24 @@ package struct CookiePairs {
 /// Says which cookies go on: the `cookies:` edits of the rules that took the request.
 ///
 /// Implemented by what compiles the rules; a cookie without a name has the empty one.
-package protocol CookieFilter {
+public protocol CookieFilter {
     /// Names are compared byte by byte (RFC 6265 section 5.3).
     func admits(_ name: Span<UInt8>) -> Bool
 }
 
 /// No edits.
-package struct EveryCookie: CookieFilter {
-    package init() {}
-    package func admits(_ name: Span<UInt8>) -> Bool { true }
+public struct EveryCookie: CookieFilter {
+    public init() {}
+    public func admits(_ name: Span<UInt8>) -> Bool { true }
 }
 
 /// Writes the one Cookie value of a request.
-package enum Cookies {
+public enum Cookies {
     /// Appends what goes on of the client's cookies, and of those that hops have set and that belong to this request,
     /// joined by `; `; returns how many.
     ///
     /// `edits` has to admit a cookie of a hop too: it is what would happen to it if the client came back with it.
-    package static func append(
+    public static func append(
         of request: CanonicalRequest, client: CanonicalRequest, hops: HopCookies?, edits: some CookieFilter,
         to out: ByteBuffer
     ) -> Int {

@@ -1,17 +1,17 @@
-package import HTTP
+public import HTTP
 
 /// The last lines of a request's way that were written, kept for the next request that is to have the same ones.
 ///
 /// Requests of a client, and of clients behind one address, differ in nothing that these lines tell unless a proxy stands in
 /// front. One a worker.
-package final class ForwardedCache {
+public final class ForwardedCache {
     private let key = ByteBuffer(capacity: 128)
     private let wanted = ByteBuffer(capacity: 128)
     private let lines = ByteBuffer(capacity: 512)
 
-    package init() {}
+    public init() {}
 
-    package func append(_ request: CanonicalRequest, client: ClientFacts, instance: Span<UInt8>, to out: ByteBuffer) {
+    public func append(_ request: CanonicalRequest, client: ClientFacts, instance: Span<UInt8>, to out: ByteBuffer) {
         // What others said before us is continued, and seldom the same twice.
         if !request.fields.isDisjoint(with: .chains) || client.peerAddress == nil {
             return ForwardedWriter.append(request, client: client, instance: instance, to: out)

@@ -1,13 +1,13 @@
-package import HTTP
+public import HTTP
 
 /// Writes what an upstream is told of the request's way: the forwarded family, Via and CDN-Loop, as one unit.
 ///
 /// The client's own lines of these names never go out. What a trusted proxy said is continued, what anybody else said
 /// is forgotten.
-package enum ForwardedWriter {
+public enum ForwardedWriter {
     /// Appends field lines. `request` is the client's canonical request, also when a hop is being sent; `instance` is
     /// this proxy's name without `authproxy-`.
-    package static func append(
+    public static func append(
         _ request: CanonicalRequest, client: ClientFacts, instance: Span<UInt8>, to out: ByteBuffer
     ) {
         appendForwardedFor(request, client, to: out)
@@ -32,7 +32,7 @@ package enum ForwardedWriter {
     }
 
     /// Via and CDN-Loop alone: what is told to origins that are not to know the client.
-    package static func appendWay(_ request: CanonicalRequest, instance: Span<UInt8>, to out: ByteBuffer) {
+    public static func appendWay(_ request: CanonicalRequest, instance: Span<UInt8>, to out: ByteBuffer) {
         // RFC 9110 section 7.6.3 and RFC 8586: anybody's entries are continued, trusted or not.
         out.append("Via: ")
         if request.fields.contains(.via) { appendChain(.via, of: request, to: out) }

@@ -1,9 +1,9 @@
-package import HTTP
+public import HTTP
 
 /// Which field lines end here (RFC 9110 section 7.6.1), as one bit a line.
 ///
 /// Decided on the message as it was received, before any rule runs: nobody strips by Connection what is injected later.
-package enum HopByHop {
+public enum HopByHop {
     /// More names than this in Connection is an attack on whoever compares them.
     static let maximumNominations = 64
 
@@ -22,7 +22,7 @@ package enum HopByHop {
     /// 63`.
     ///
     /// False when Connection nominates absurdly many names: the response is not to be passed on.
-    package static func markResponse(_ head: ResponseHead, in dropped: inout [UInt64]) -> Bool {
+    public static func markResponse(_ head: ResponseHead, in dropped: inout [UInt64]) -> Bool {
         clear(&dropped, lines: head.lines.count)
         var hasConnection = false
         for line in 0..<head.lines.count {

@@ -1,14 +1,14 @@
-package import HTTP
+public import HTTP
 
 extension IPAddress {
     /// Reads dotted decimal (four parts, no leading zeros) or RFC 4291 section 2.2 text without brackets or zone.
-    package static func parse(_ text: Span<UInt8>) -> IPAddress? {
+    public static func parse(_ text: Span<UInt8>) -> IPAddress? {
         if let address = parseIPv4(text) { return IPAddress(v4: address) }
         return parseIPv6(text)
     }
 
     /// Not for the data path.
-    package static func parse(_ text: String) -> IPAddress? { parse(Array(text.utf8).span) }
+    public static func parse(_ text: String) -> IPAddress? { parse(Array(text.utf8).span) }
 
     /// Strict: what `inet_aton` makes of `127.1` or `010.0.0.1` is no address here.
     static func parseIPv4(_ text: Span<UInt8>) -> UInt32? {
@@ -121,7 +121,7 @@ extension IPAddress {
     }
 
     /// Appends dotted decimal, or RFC 5952 text without brackets.
-    package func append(to out: ByteBuffer) {
+    public func append(to out: ByteBuffer) {
         if isIPv4 { return IPAddress.appendIPv4(UInt32(truncatingIfNeeded: low), to: out) }
         appendIPv6(to: out)
     }

@@ -1,16 +1,16 @@
-package import HTTP
+public import HTTP
 
 /// How paths of the client become paths of the upstream, and back: strip_prefix, then add_prefix, then the path of the
 /// upstream's URL. Made once per rule and upstream.
-package final class PathMapping: Sendable {
+public final class PathMapping: Sendable {
     private let stripped: [UInt8]
     /// add_prefix behind the path of the URL.
     private let added: [UInt8]
     /// Nothing is changed either way.
-    package let isIdentity: Bool
+    public let isIdentity: Bool
 
     /// Prefixes as configured, with or without a slash at their end; `basePath` is that of the upstream's URL.
-    package init(stripPrefix: String?, addPrefix: String?, basePath: String = "") {
+    public init(stripPrefix: String?, addPrefix: String?, basePath: String = "") {
         stripped = PathMapping.prefix(stripPrefix ?? "")
         added = PathMapping.prefix(basePath) + PathMapping.prefix(addPrefix ?? "")
         isIdentity = stripped.isEmpty && added.isEmpty
@@ -26,14 +26,14 @@ package final class PathMapping: Sendable {
 
     /// Appends the path that the upstream gets for a canonical path of the client's; one that does not lie below
     /// strip_prefix keeps it.
-    package func appendUpstreamPath(_ path: Span<UInt8>, to out: ByteBuffer) {
+    public func appendUpstreamPath(_ path: Span<UInt8>, to out: ByteBuffer) {
         out.append(added)
         appendRest(of: path, behind: PathMapping.lies(path, below: stripped) ? stripped.count : 0, to: out)
     }
 
     /// Appends the path under which the client reaches a path of the upstream; false and nothing when it reaches none
     /// there.
-    package func appendClientPath(_ path: Span<UInt8>, to out: ByteBuffer) -> Bool {
+    public func appendClientPath(_ path: Span<UInt8>, to out: ByteBuffer) -> Bool {
         guard PathMapping.lies(path, below: added) else { return false }
         out.append(stripped)
         appendRest(of: path, behind: added.count, to: out)

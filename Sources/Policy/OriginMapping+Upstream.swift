@@ -2,20 +2,20 @@ internal import HTTP
 
 /// What counts as the upstream's origin while one exchange is served: its URL, and the authority of the Host that we
 /// sent.
-package final class UpstreamOrigin {
-    package private(set) var scheme = Scheme.http
+public final class UpstreamOrigin {
+    public private(set) var scheme = Scheme.http
     /// `host[:port]` of the URL.
     private let authority = ByteBuffer(capacity: 64)
     private var hostLength = 0
-    package private(set) var port: UInt16 = 80
+    public private(set) var port: UInt16 = 80
     private let sent = ByteBuffer(capacity: 64)
     private var sentHostLength = 0
     private var sentPort: UInt16?
 
-    package init() {}
+    public init() {}
 
     /// Takes the server's URL and the Host that was sent to it; what is no authority (a unix socket's) names nothing.
-    package func set(scheme: Scheme, authority urlAuthority: Span<UInt8>, sentHost: Span<UInt8>) {
+    public func set(scheme: Scheme, authority urlAuthority: Span<UInt8>, sentHost: Span<UInt8>) {
         self.scheme = scheme
         authority.clear()
         let parts = Authority.append(urlAuthority, to: authority)
@@ -27,13 +27,13 @@ package final class UpstreamOrigin {
         sentPort = sentParts?.port
     }
 
-    package var host: Span<UInt8> {
+    public var host: Span<UInt8> {
         @_lifetime(immortal) get {
             return authority.span(ByteRange(0, hostLength))
         }
     }
 
-    package var sentHost: Span<UInt8> {
+    public var sentHost: Span<UInt8> {
         @_lifetime(immortal) get {
             return sent.span(ByteRange(0, sentHostLength))
         }

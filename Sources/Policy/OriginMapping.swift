@@ -1,4 +1,4 @@
-package import HTTP
+public import HTTP
 
 /// Maps what a response says of the upstream's origin to the URL that the client knows, so that it comes back through
 /// us.
@@ -6,7 +6,7 @@ package import HTTP
 /// Location, Content-Location, Refresh and Set-Cookie; only what names the upstream (its URL, or the Host that we sent,
 /// under either scheme) is touched, and only when it can be read as such without doubt. One object per exchange,
 /// reused.
-package final class OriginMapping {
+public final class OriginMapping {
     private let origin: UpstreamOrigin
     private var client: CanonicalRequest?
     private var paths: PathMapping?
@@ -15,22 +15,22 @@ package final class OriginMapping {
     private let whole = ByteBuffer(capacity: 256)
 
     /// `origin` is the exchange's; it is read when something is mapped.
-    package init(origin: UpstreamOrigin) { self.origin = origin }
+    public init(origin: UpstreamOrigin) { self.origin = origin }
 
     /// `client` is the client's canonical request. `paths` is nil when the upstream's path comes from a template, which
     /// can't be undone: then only origins are mapped.
-    package func begin(client: CanonicalRequest, paths: PathMapping?) {
+    public func begin(client: CanonicalRequest, paths: PathMapping?) {
         self.client = client
         self.paths = paths
     }
 
-    package func end() {
+    public func end() {
         client = nil
         paths = nil
     }
 
     /// Appends the mapped value of a field; false and nothing appended when it passes as it is.
-    package func append(_ value: Span<UInt8>, of field: FieldID, to out: ByteBuffer) -> Bool {
+    public func append(_ value: Span<UInt8>, of field: FieldID, to out: ByteBuffer) -> Bool {
         guard let client else { return false }
         let start = out.count
         let isMapped =
@@ -47,7 +47,7 @@ package final class OriginMapping {
     }
 
     /// Appends the Location of a hop's response that is handed to the client: absolute, since the client knows no hop.
-    package func append(_ url: ResolvedURL, to out: ByteBuffer) {
+    public func append(_ url: ResolvedURL, to out: ByteBuffer) {
         guard let client else { return url.append(to: out) }
         whole.clear()
         url.append(to: whole)

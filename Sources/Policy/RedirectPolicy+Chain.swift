@@ -1,27 +1,27 @@
 internal import HTTP
 
 /// The hops of one exchange: where they went, what was left behind, which cookies they set. Reused.
-package final class RedirectChain {
-    package let url = ResolvedURL()
-    package let origin = UpstreamOrigin()
-    package let cookies = HopCookies()
+public final class RedirectChain {
+    public let url = ResolvedURL()
+    public let origin = UpstreamOrigin()
+    public let cookies = HopCookies()
     /// The client's credentials have been left behind at some hop and stay there.
-    package private(set) var hasLeftOrigin = false
+    public private(set) var hasLeftOrigin = false
     /// Some hop came without content, which no later hop gets back.
-    package private(set) var hasLostBody = false
+    public private(set) var hasLostBody = false
     /// How the last request was sent.
     private(set) var lastScheme = Scheme.http
     private(set) var client: CanonicalRequest?
     private var fingerprints: [UInt64] = []
     private let scratch = ByteBuffer(capacity: 256)
 
-    package init() {}
+    public init() {}
 
     /// How many hops have been followed.
-    package var hopCount: Int { max(0, fingerprints.count - 1) }
+    public var hopCount: Int { max(0, fingerprints.count - 1) }
 
     /// Begins with the client's own request, once the upstream is known and `origin.set` has been called.
-    package func begin(_ client: CanonicalRequest, settings: CompiledCanonicalSettings) {
+    public func begin(_ client: CanonicalRequest, settings: CompiledCanonicalSettings) {
         self.client = client
         url.reset(settings)
         cookies.reset()
@@ -40,7 +40,7 @@ package final class RedirectChain {
     }
 
     /// Drops what refers to the exchange that is over.
-    package func end() {
+    public func end() {
         client = nil
         cookies.reset()
     }

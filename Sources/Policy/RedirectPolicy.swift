@@ -1,24 +1,24 @@
-package import HTTP
+public import HTTP
 
 /// Decides whether a redirect is followed here, handed to the client, or has gone round in circles.
 ///
 /// Pure: what is known of the hops so far stands in the ``RedirectChain``, and addresses are judged where they are
 /// connected to (``permitsAddress(_:upstreamIsPrivate:)``).
-package enum RedirectPolicy {
-    package struct Hop: Sendable, Equatable {
-        package var method: Method
+public enum RedirectPolicy {
+    public struct Hop: Sendable, Equatable {
+        public var method: Method
         /// The content is replayed; else the hop has none.
-        package var keepsBody: Bool
+        public var keepsBody: Bool
         /// It goes through the configured upstream; else to the URL's own server.
-        package var isUpstreamOrigin: Bool
+        public var isUpstreamOrigin: Bool
     }
 
     /// Where a hop away from the upstream's origin can be sent at all; what is out of reach is for the client to follow.
-    package struct Reach: Sendable {
+    public struct Reach: Sendable {
         /// Hops to private addresses are no step inside.
-        package var upstreamIsPrivate = true
+        public var upstreamIsPrivate = true
 
-        package init(upstreamIsPrivate: Bool = true) {
+        public init(upstreamIsPrivate: Bool = true) {
             self.upstreamIsPrivate = upstreamIsPrivate
         }
 
@@ -31,7 +31,7 @@ package enum RedirectPolicy {
         }
     }
 
-    package enum Verdict: Sendable, Equatable {
+    public enum Verdict: Sendable, Equatable {
         /// The hop's URL is `chain.url`; see
         /// ``CanonicalRequest/becomeHop(of:url:method:keepsBody:leavesCredentialsBehind:)``.
         case follow(Hop)
@@ -46,7 +46,7 @@ package enum RedirectPolicy {
     ///
     /// `base` is what a relative Location is resolved against where the path that was sent is not `current`'s.
     /// A verdict to follow is entered in the chain; the caller acts on it or gives the exchange up.
-    package static func decide(
+    public static func decide(
         _ response: ResponseHead, to current: CanonicalRequest, by definition: RedirectsDefinition,
         bodyIsReplayable: Bool, reach: Reach = Reach(), base: CanonicalRequest? = nil, now: Int,
         chain: RedirectChain
@@ -141,7 +141,7 @@ package enum RedirectPolicy {
     }
 
     /// Asked for each address that a hop away from the upstream's origin would connect to.
-    package static func permitsAddress(_ address: IPAddress, upstreamIsPrivate: Bool) -> Bool {
+    public static func permitsAddress(_ address: IPAddress, upstreamIsPrivate: Bool) -> Bool {
         if address.isLinkLocal { return false }
         return upstreamIsPrivate || !address.isPrivate
     }

@@ -1,5 +1,5 @@
 /// Why a request is refused or ended by the proxy itself: status, reason token and a constant sentence for the body.
-package enum Rejection: Error, Sendable, Equatable, CaseIterable {
+public enum Rejection: Error, Sendable, Equatable, CaseIterable {
     case badRequest, unsupportedVersion, notImplemented
     case methodNotAllowed, uriTooLong, headerTooLarge, bodyTooLarge, requestTimeout
     case noRule, notFound, unauthenticated, forbidden, misdirected
@@ -8,7 +8,7 @@ package enum Rejection: Error, Sendable, Equatable, CaseIterable {
     case upstreamUnreachable, upstreamProtocolError, upstreamTimeout, upstreamTLS
     case overloaded, shuttingDown
 
-    package var status: Int {
+    public var status: Int {
         switch self {
         case .badRequest: 400
         case .unsupportedVersion: 505
@@ -31,7 +31,7 @@ package enum Rejection: Error, Sendable, Equatable, CaseIterable {
     }
 
     /// The token in `Authproxy-Error`, in problem details, logs and metrics.
-    package var reason: StaticString {
+    public var reason: StaticString {
         switch self {
         case .badRequest, .unsupportedVersion, .notImplemented: "bad_request"
         case .methodNotAllowed: "method_not_allowed"
@@ -58,7 +58,7 @@ package enum Rejection: Error, Sendable, Equatable, CaseIterable {
     }
 
     /// A constant sentence for a person; nothing of the request is ever in it.
-    package var sentence: StaticString {
+    public var sentence: StaticString {
         switch self {
         case .badRequest: "The request is malformed."
         case .unsupportedVersion: "This version of HTTP is not spoken here."

@@ -1,21 +1,21 @@
 internal import HTTP
 
 /// A request as it would be sent, for a person: every line with where it comes from, secrets as their sources.
-package struct RequestDescription: Sendable {
-    package var method = ""
-    package var target = ""
+public struct RequestDescription: Sendable {
+    public var method = ""
+    public var target = ""
     /// In the order of the wire.
-    package var lines: [PlanDescription.Line] = []
-    package var removed: [PlanDescription.Omission] = []
-    package var withheld: [PlanDescription.Omission] = []
+    public var lines: [PlanDescription.Line] = []
+    public var removed: [PlanDescription.Omission] = []
+    public var withheld: [PlanDescription.Omission] = []
 
     /// `authproxy`: what the proxy itself says of the request's way and its framing.
-    package static let ownProvenance = "authproxy"
+    public static let ownProvenance = "authproxy"
 }
 
 extension RequestWriter {
     /// What `write` would send, described. Not for the request path.
-    package static func describe(
+    public static func describe(
         _ current: CanonicalRequest, plan: ChainPlan, context: SendContext, instance: Span<UInt8>, hops: HopCookies? = nil,
         _ parameters: Parameters
     ) throws(Rejection) -> RequestDescription {

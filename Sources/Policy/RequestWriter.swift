@@ -1,25 +1,25 @@
-package import HTTP
+public import HTTP
 
 /// Writes the head of a request to an upstream; the only place that does. Steps 3 of an exchange: strip, edit, inject.
 ///
 /// Whatever is written was decided by the plan, the canonical request and the context; nothing is written behind it.
-package enum RequestWriter {
+public enum RequestWriter {
     /// How one send is to be framed and where it goes, apart from what the plan says.
-    package struct Parameters {
-        package var framing: BodyFraming
+    public struct Parameters {
+        public var framing: BodyFraming
         /// Of the client's Upgrade: the one protocol that is let through; nil for none.
-        package var upgrade: ByteRange?
-        package var expectsContinue: Bool
-        package var isFirstSend: Bool
+        public var upgrade: ByteRange?
+        public var expectsContinue: Bool
+        public var isFirstSend: Bool
         /// The path of the upstream's URL and the rule's prefixes; nil leaves the path as it is.
-        package var paths: PathMapping?
+        public var paths: PathMapping?
         /// The value of Host unless the rules set one.
-        package var preservesHost: Bool
+        public var preservesHost: Bool
         /// The upstream is to know where the request comes from; a redirect's other origin is not.
-        package var tellsClient: Bool
+        public var tellsClient: Bool
         /// The answer may be a page that is edited.
-        package var page: PageRequest?
-        package init(
+        public var page: PageRequest?
+        public init(
             framing: BodyFraming, upgrade: ByteRange?, expectsContinue: Bool, isFirstSend: Bool, paths: PathMapping?,
             preservesHost: Bool, tellsClient: Bool, page: PageRequest?
         ) {
@@ -36,7 +36,7 @@ package enum RequestWriter {
 
     /// `current` is the client's canonical request or that of a hop; `hops` the cookies that earlier hops set. The value of Host
     /// is left in `context.sentHost`. When this throws, what was appended must not be sent.
-    package static func write(
+    public static func write(
         _ current: CanonicalRequest, plan: ChainPlan, context: SendContext, instance: Span<UInt8>, forwarded: ForwardedCache,
         hops: HopCookies?, _ parameters: Parameters, to out: ByteBuffer
     ) throws(Rejection) {
@@ -160,7 +160,7 @@ package enum RequestWriter {
     }
 
     /// Trailer fields of the client's content that pass the same filter as its header fields (RFC 9110 section 6.5.1).
-    package static func writeTrailers(_ trailers: TrailerSection, plan: ChainPlan, to out: ByteBuffer) {
+    public static func writeTrailers(_ trailers: TrailerSection, plan: ChainPlan, to out: ByteBuffer) {
         for line in trailers.lines {
             let name = trailers.bytes.span(line.name)
             guard TrailerFields.maySend(line.id, name), plan.request.admitTrailer(name, id: line.id) else { continue }

@@ -1,37 +1,37 @@
-package import HTTP
+public import HTTP
 
 /// The URL that a Location leads to (RFC 3986 section 5.2), in canonical form. One object serves all hops of an
 /// exchange.
-package final class ResolvedURL {
-    package private(set) var scheme = Scheme.http
+public final class ResolvedURL {
+    public private(set) var scheme = Scheme.http
     /// `host[:port]` as it is sent in Host: lower case, without the scheme's default port.
-    package let authority = ByteBuffer(capacity: 64)
+    public let authority = ByteBuffer(capacity: 64)
     /// Brackets of an IPv6 literal included.
-    package private(set) var hostLength = 0
+    public private(set) var hostLength = 0
     /// nil: the scheme's default port.
-    package private(set) var explicitPort: UInt16?
+    public private(set) var explicitPort: UInt16?
     /// Origin-form.
-    package let target = ByteBuffer(capacity: 256)
-    package private(set) var pathLength = 0
+    public let target = ByteBuffer(capacity: 256)
+    public private(set) var pathLength = 0
     /// Without the number sign; escaped where the Location was not.
-    package let fragment = ByteBuffer(capacity: 32)
-    package private(set) var hasFragment = false
+    public let fragment = ByteBuffer(capacity: 32)
+    public private(set) var hasFragment = false
 
     private let path = ByteBuffer(capacity: 256)
     private var options = CanonicalTarget.Options()
 
-    package init() {}
+    public init() {}
 
-    package var host: Span<UInt8> {
+    public var host: Span<UInt8> {
         @_lifetime(immortal) get {
             return authority.span(ByteRange(0, hostLength))
         }
     }
 
-    package var port: UInt16 { explicitPort ?? scheme.defaultPort }
+    public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
     /// At the start of an exchange: no fragment to inherit; paths will be canonical in the way that the client's are.
-    package func reset(_ settings: CompiledCanonicalSettings) {
+    public func reset(_ settings: CompiledCanonicalSettings) {
         options = settings.target
         // RFC 3986 section 5.2.4: in a reference they are no trick.
         options.rejectsDotSegments = false
@@ -49,7 +49,7 @@ package final class ResolvedURL {
     /// False, and only the fragment is still of use, when it is no http or https URL that can be sent: other schemes,
     /// user information, an authority or a path that is refused from clients too. A Location without a fragment
     /// inherits that of the hop before (RFC 9110 section 10.2.2).
-    package func resolve(_ reference: Span<UInt8>, against base: CanonicalRequest) -> Bool {
+    public func resolve(_ reference: Span<UInt8>, against base: CanonicalRequest) -> Bool {
         let parts = URLParts(reference)
         scheme = base.scheme
         if let schemeEnd = parts.schemeEnd {
@@ -138,7 +138,7 @@ package final class ResolvedURL {
 
     /// Appends the absolute URL, for a Location that is handed on: a relative one would be resolved against the wrong
     /// URL.
-    package func append(to out: ByteBuffer) {
+    public func append(to out: ByteBuffer) {
         out.append(scheme == .https ? "https://" : "http://")
         out.append(authority.span)
         out.append(target.span)

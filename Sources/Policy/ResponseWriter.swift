@@ -1,29 +1,29 @@
-package import HTTP
+public import HTTP
 
 /// Writes the head of a response to the client; the only place that does, but for errors of our own.
-package final class ResponseWriter {
+public final class ResponseWriter {
     private var dropped: [UInt64] = [0, 0, 0, 0]
     private let mapped = ByteBuffer(capacity: 256)
 
-    package init() {}
+    public init() {}
 
-    package struct Parameters {
-        package var framing: BodyFraming
+    public struct Parameters {
+        public var framing: BodyFraming
         /// The connection carries another request.
-        package var keeps: Bool
-        package var version: HTTPVersion
-        package var cacheChange: CacheStoragePolicy.Change
+        public var keeps: Bool
+        public var version: HTTPVersion
+        public var cacheChange: CacheStoragePolicy.Change
         /// A response to HEAD, or 304, may say what the length would have been (RFC 9110 sections 9.3.2, 15.4.5).
-        package var tellsLength: Bool
+        public var tellsLength: Bool
         /// Upgrade of a 101: the protocol that the connection becomes.
-        package var isSwitching: Bool
-        package var passesTrailers: Bool
+        public var isSwitching: Bool
+        public var passesTrailers: Bool
         /// The content is a page that is edited, or would be.
-        package var page: PageResponse?
+        public var page: PageResponse?
         /// Of a page that is, or would be for a document, edited.
-        package var variesByDestination: Bool
+        public var variesByDestination: Bool
 
-        package init(
+        public init(
             framing: BodyFraming, keeps: Bool, version: HTTPVersion, cacheChange: CacheStoragePolicy.Change,
             tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool, page: PageResponse?,
             variesByDestination: Bool
@@ -42,7 +42,7 @@ package final class ResponseWriter {
 
     /// `mapping` puts what names the upstream into the client's terms; `location` takes the place of a Location that a hop gave.
     /// `extraLines` are complete: the Set-Cookie of hops. When this throws, what was appended must not be sent.
-    package func write(
+    public func write(
         _ head: ResponseHead, plan: ChainPlan?, context: SendContext, mapping: OriginMapping?, location: ResolvedURL?,
         dates: inout DateCache, extraLines: ByteBuffer?, _ parameters: Parameters, to out: ByteBuffer
     ) throws(Rejection) {
@@ -161,7 +161,7 @@ package final class ResponseWriter {
     }
 
     /// 1xx but 101 (RFC 9110 section 15.2), without hop-by-hop fields and without edits: its fields are hints for the client.
-    package func writeInformational(_ head: ResponseHead, to out: ByteBuffer) {
+    public func writeInformational(_ head: ResponseHead, to out: ByteBuffer) {
         guard HopByHop.markResponse(head, in: &dropped) else { return }
         Self.writeStatusLine(head, to: out)
         for (index, line) in head.lines.enumerated() where dropped[index >> 6] >> UInt64(index & 63) & 1 == 0 {
@@ -174,7 +174,7 @@ package final class ResponseWriter {
     }
 
     /// Trailer fields that the response edits let through, as field lines.
-    package static func writeTrailers(_ trailers: TrailerSection, plan: ChainPlan?, to out: ByteBuffer) {
+    public static func writeTrailers(_ trailers: TrailerSection, plan: ChainPlan?, to out: ByteBuffer) {
         for line in trailers.lines {
             let name = trailers.bytes.span(line.name)
             guard TrailerFields.maySend(line.id, name), plan?.response.admitTrailer(name, id: line.id) ?? true else { continue }

@@ -1,6 +1,6 @@
 /// What is wrong with a request target, in words; for whoever explains a refusal, never for the client.
-package enum TargetFault {
-    package static func describe(_ target: String) -> String? {
+public enum TargetFault {
+    public static func describe(_ target: String) -> String? {
         let bytes = Array(target.utf8)
         guard let first = bytes.first else { return "the target is empty" }
         if bytes.contains(where: { $0 <= 0x20 || $0 == 0x7f }) { return "a target has no spaces and no control characters" }

@@ -1,95 +1,95 @@
-package import HTTP
-package import Policy
-package import Transport
+public import HTTP
+public import Policy
+public import Transport
 
 /// A whole configuration as typed values: what Config reads, and what each worker compiles for itself.
-package struct Configuration: Sendable {
-    package var file: String?
-    package var listeners: [ListenerDefinition] = []
-    package var trustedProxies: [AddressRange] = []
-    package var upstreams: [UpstreamDefinition] = []
-    package var credentials: [CredentialDefinition] = []
-    package var secrets: [SecretDefinition] = []
-    package var rules: [RuleDefinition] = []
-    package var limits = Limits()
-    package var timeouts = Timeouts()
-    package var canonical = CanonicalSettings()
-    package var workers: Int?  // nil: one per core
-    package var instance: String?  // nil: random per process
-    package var admin = AdminDefinition()
-    package var log = LogDefinition()
+public struct Configuration: Sendable {
+    public var file: String?
+    public var listeners: [ListenerDefinition] = []
+    public var trustedProxies: [AddressRange] = []
+    public var upstreams: [UpstreamDefinition] = []
+    public var credentials: [CredentialDefinition] = []
+    public var secrets: [SecretDefinition] = []
+    public var rules: [RuleDefinition] = []
+    public var limits = Limits()
+    public var timeouts = Timeouts()
+    public var canonical = CanonicalSettings()
+    public var workers: Int?  // nil: one per core
+    public var instance: String?  // nil: random per process
+    public var admin = AdminDefinition()
+    public var log = LogDefinition()
     /// The text of the system's table of media types; empty when there is none, or when no rule serves files.
-    package var mediaTypes: [UInt8] = []
+    public var mediaTypes: [UInt8] = []
     /// Not errors, but worth a line in the log and in `check`.
-    package var warnings: [String] = []
+    public var warnings: [String] = []
 
-    package init() {}
+    public init() {}
 }
 
-package struct ListenerDefinition: Sendable, Hashable {
-    package enum Address: Sendable, Hashable {
+public struct ListenerDefinition: Sendable, Hashable {
+    public enum Address: Sendable, Hashable {
         case tcp(host: String, port: UInt16)  // host is a literal address; "" is all addresses, both families
         case unix(path: String, mode: UInt32?)
         case inherited(descriptor: Int32)  // socket activation
     }
-    package var address: Address
+    public var address: Address
     /// As the configuration has it: `127.0.0.1:8080`.
-    package var display: String
-    package var tls: ListenerTLS?
+    public var display: String
+    public var tls: ListenerTLS?
     /// Each connection begins with the PROXY protocol, and comes from a trusted proxy.
-    package var takesProxyProtocol = false
+    public var takesProxyProtocol = false
     /// HTTP/2 without TLS, for clients that know (RFC 9113 section 3.3).
-    package var h2c = false
+    public var h2c = false
     /// Clients may speak HTTP/2 here.
-    package var takesHTTP2: Bool { h2c }
-    package init(address: Address, display: String) {
+    public var takesHTTP2: Bool { h2c }
+    public init(address: Address, display: String) {
         self.address = address
         self.display = display
     }
 
     /// What is said of a socket may change over a reload, which the socket survives.
-    package func hasSocket(of other: ListenerDefinition) -> Bool { address == other.address && display == other.display }
+    public func hasSocket(of other: ListenerDefinition) -> Bool { address == other.address && display == other.display }
 }
 
-package struct UpstreamDefinition: Sendable {
-    package enum Balance: Sendable { case roundRobin, leastRequests, random }
-    package var name: String
-    package var servers: [ServerDefinition]
-    package var balance = Balance.roundRobin
-    package var timeouts = UpstreamTimeouts()
-    package var pool = PoolLimits()
+public struct UpstreamDefinition: Sendable {
+    public enum Balance: Sendable { case roundRobin, leastRequests, random }
+    public var name: String
+    public var servers: [ServerDefinition]
+    public var balance = Balance.roundRobin
+    public var timeouts = UpstreamTimeouts()
+    public var pool = PoolLimits()
     /// `upstream: demo`: answered by the built-in demo origin, no servers.
-    package var isDemo = false
-    package var tls = UpstreamTLS()
+    public var isDemo = false
+    public var tls = UpstreamTLS()
     /// What is spoken to the servers.
-    package enum Choice: Sendable {
+    public enum Choice: Sendable {
         case auto  // with TLS what the handshake settles, else HTTP/1.1
         case http1
         case h2
         case h2c  // HTTP/2 without TLS
     }
-    package var applicationProtocol = Choice.auto
+    public var applicationProtocol = Choice.auto
     /// Each connection tells the server whose it is; nil: none does.
-    package var proxyProtocol: ProxyHeader.Version?
-    package init(name: String, servers: [ServerDefinition]) {
+    public var proxyProtocol: ProxyHeader.Version?
+    public init(name: String, servers: [ServerDefinition]) {
         self.name = name
         self.servers = servers
     }
 }
 
 /// One server of an upstream, from its URL.
-package struct ServerDefinition: Sendable, Hashable {
-    package enum Address: Sendable, Hashable {
+public struct ServerDefinition: Sendable, Hashable {
+    public enum Address: Sendable, Hashable {
         case tcp(host: String, port: UInt16)  // host: a name, or a literal without brackets
         case unix(path: String)
     }
-    package var scheme: Scheme
-    package var address: Address
+    public var scheme: Scheme
+    public var address: Address
     /// What goes into Host and stands in the URL: `app.internal`, `[::1]:3000`, `localhost` for a unix socket.
-    package var authority: String
+    public var authority: String
     /// The path of the URL without a trailing slash; put before every path.
-    package var basePath: String
-    package init(scheme: Scheme, address: Address, authority: String, basePath: String) {
+    public var basePath: String
+    public init(scheme: Scheme, address: Address, authority: String, basePath: String) {
         self.scheme = scheme
         self.address = address
         self.authority = authority
@@ -98,54 +98,54 @@ package struct ServerDefinition: Sendable, Hashable {
 }
 
 /// Milliseconds all.
-package struct UpstreamTimeouts: Sendable, Hashable {
-    package var connect = 5_000
-    package var response = 60_000
-    package var responseIdle = 300_000
-    package var idle = 90_000
-    package init() {}
+public struct UpstreamTimeouts: Sendable, Hashable {
+    public var connect = 5_000
+    public var response = 60_000
+    public var responseIdle = 300_000
+    public var idle = 90_000
+    public init() {}
 }
 
-package struct PoolLimits: Sendable, Hashable {
-    package var maximumConnections = 256
-    package var maximumIdle = 64
-    package init() {}
+public struct PoolLimits: Sendable, Hashable {
+    public var maximumConnections = 256
+    public var maximumIdle = 64
+    public init() {}
 }
 
-package struct Limits: Sendable {
-    package var head = HeadLimits()
-    package var body: UInt64?  // nil: none
-    package var connections = 65_536
+public struct Limits: Sendable {
+    public var head = HeadLimits()
+    public var body: UInt64?  // nil: none
+    public var connections = 65_536
     /// Streams at a time on one connection of HTTP/2.
-    package var streams = 128
-    package init() {}
+    public var streams = 128
+    public init() {}
 }
 
 /// Milliseconds all.
-package struct Timeouts: Sendable {
-    package var header = 10_000
-    package var bodyIdle = 30_000
-    package var writeIdle = 30_000
-    package var keepalive = 75_000
-    package var tunnelIdle = 3_600_000
-    package var shutdown = 30_000
-    package init() {}
+public struct Timeouts: Sendable {
+    public var header = 10_000
+    public var bodyIdle = 30_000
+    public var writeIdle = 30_000
+    public var keepalive = 75_000
+    public var tunnelIdle = 3_600_000
+    public var shutdown = 30_000
+    public init() {}
 }
 
-package struct AdminDefinition: Sendable {
-    package var listen: ListenerDefinition?
-    package var token: SecretID?
-    package var socket: String?  // nil: in $RUNTIME_DIRECTORY or $XDG_RUNTIME_DIR
-    package init() {}
+public struct AdminDefinition: Sendable {
+    public var listen: ListenerDefinition?
+    public var token: SecretID?
+    public var socket: String?  // nil: in $RUNTIME_DIRECTORY or $XDG_RUNTIME_DIR
+    public init() {}
 }
 
-package struct LogDefinition: Sendable {
-    package enum Level: Int, Sendable, CaseIterable { case error, warn, info, debug }
-    package enum Format: Sendable { case auto, text, json }
-    package enum Destination: Sendable, Hashable { case stderr, stdout, file(String) }
-    package var level = Level.info
-    package var format = Format.auto
-    package var access = true
-    package var destination = Destination.stderr
-    package init() {}
+public struct LogDefinition: Sendable {
+    public enum Level: Int, Sendable, CaseIterable { case error, warn, info, debug }
+    public enum Format: Sendable { case auto, text, json }
+    public enum Destination: Sendable, Hashable { case stderr, stdout, file(String) }
+    public var level = Level.info
+    public var format = Format.auto
+    public var access = true
+    public var destination = Destination.stderr
+    public init() {}
 }

@@ -1,28 +1,28 @@
 internal import HTML
-package import HTTP
-package import Policy
+public import HTTP
+public import Policy
 internal import Transport
 
 /// What would be done with a request, found out by the code that would do it; for `authproxy explain`.
-package struct Explanation {
-    package var rules: [RuleExplanation] = []
+public struct Explanation {
+    public var rules: [RuleExplanation] = []
     /// Nil when no rule takes the request, or none of them sends it anywhere.
-    package var request: RequestDescription?
-    package var action = ""
+    public var request: RequestDescription?
+    public var action = ""
     /// Rules that had no file for the request, and why it went on.
-    package var passed: [String] = []
-    package var upstream = ""
-    package var redirects = ""
-    package var cacheStorage = ""
-    package var response = PlanDescription()
+    public var passed: [String] = []
+    public var upstream = ""
+    public var redirects = ""
+    public var cacheStorage = ""
+    public var response = PlanDescription()
     /// What is inserted if the answer is a page, and where; empty for nothing.
-    package var insertions: [String] = []
+    public var insertions: [String] = []
     /// The request is refused before any rule.
-    package var rejection: Rejection?
-    package var canonicalURL = ""
+    public var rejection: Rejection?
+    public var canonicalURL = ""
 
     /// `head` is a request head as a client would send it; `client` its address.
-    package init(head bytes: ByteBuffer, client facts: ClientFacts, configuration: Configuration, urlLists: [URLListSource]) {
+    public init(head bytes: ByteBuffer, client facts: ClientFacts, configuration: Configuration, urlLists: [URLListSource]) {
         let snapshot = Snapshot(
             Adoption(configuration: configuration, urlLists: urlLists, indexes: MetricIndexes()))
         let request = CanonicalRequest()

@@ -1,42 +1,42 @@
-package import Transport
+public import Transport
 
 /// `listeners[].tls`: paths are absolute.
-package struct ListenerTLS: Sendable, Hashable {
-    package var certificates: [CertificateFiles]
-    package var clientAuthorities: String?
-    package var clientRevocations: String?
-    package var clientAuthentication = TLSServerSettings.ClientAuthentication.none
-    package var minimumVersion = TLSVersion.v12
+public struct ListenerTLS: Sendable, Hashable {
+    public var certificates: [CertificateFiles]
+    public var clientAuthorities: String?
+    public var clientRevocations: String?
+    public var clientAuthentication = TLSServerSettings.ClientAuthentication.none
+    public var minimumVersion = TLSVersion.v12
     /// In the order of preference.
-    package var protocols = ApplicationProtocol.offered
-    package init(certificates: [CertificateFiles]) { self.certificates = certificates }
+    public var protocols = ApplicationProtocol.offered
+    public init(certificates: [CertificateFiles]) { self.certificates = certificates }
 
-    package var files: [String] {
+    public var files: [String] {
         certificates.flatMap { [$0.certificate, $0.key] } + [clientAuthorities, clientRevocations].compactMap { $0 }
     }
 }
 
 /// A certificate with its chain, and its key, both PEM; may be one file.
-package struct CertificateFiles: Sendable, Hashable {
-    package var certificate: String
-    package var key: String
-    package init(certificate: String, key: String) {
+public struct CertificateFiles: Sendable, Hashable {
+    public var certificate: String
+    public var key: String
+    public init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key
     }
 }
 
 /// `upstreams.*.tls`: paths are absolute.
-package struct UpstreamTLS: Sendable {
+public struct UpstreamTLS: Sendable {
     /// Nil: the system's.
-    package var authorities: String?
-    package var certificate: CertificateFiles?
+    public var authorities: String?
+    public var certificate: CertificateFiles?
     /// Nil: the host of the server's URL.
-    package var serverName: String?
-    package var verifies = true
-    package init() {}
+    public var serverName: String?
+    public var verifies = true
+    public init() {}
 
-    package var files: [String] {
+    public var files: [String] {
         [authorities].compactMap { $0 } + (certificate.map { [$0.certificate, $0.key] } ?? [])
     }
 }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// Threads that do what would make a worker wait: resolving names, writing logs.
-package enum BackgroundThread {
+public enum BackgroundThread {
     private final class Work {
         let name: String
         let body: @Sendable () -> Void
@@ -15,7 +15,7 @@ package enum BackgroundThread {
     /// Runs `body` on a detached thread with all signals blocked; false when the system gives no thread.
     ///
     /// SAFETY: the work is retained until the new thread takes that one reference over, or released here when there is none.
-    package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    public static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         let work = Unmanaged.passRetained(Work(name, body))
         var every = sigset_t()
         var before = sigset_t()

@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 
 /// The command of `authproxy run -- CMD`: started with our standard streams and a fresh signal state.
-package final class ChildProcess {
-    package static let notFound = ENOENT
+public final class ChildProcess {
+    public static let notFound = ENOENT
     private let process: pid_t
-    package private(set) var isRunning = true
+    public private(set) var isRunning = true
 
-    package init(
+    public init(
         _ command: [String], environment additions: [String: String], without removed: [String] = []
     ) throws(SystemError) {
         var attributes = posix_spawnattr_t()
@@ -42,10 +42,10 @@ package final class ChildProcess {
         self.process = process
     }
 
-    package func send(_ signal: ProcessSignal) { if isRunning { kill(process, signal.number) } }
+    public func send(_ signal: ProcessSignal) { if isRunning { kill(process, signal.number) } }
 
     /// Its exit status once it has ended (128 + n when a signal ended it); nil before.
-    package func reap() -> Int32? {
+    public func reap() -> Int32? {
         guard isRunning else { return nil }
         var status: Int32 = 0
         guard waitpid(process, &status, WNOHANG) == process else { return nil }
@@ -57,6 +57,6 @@ package final class ChildProcess {
 
 extension SystemCalls {
     /// Cores this process may run on.
-    package static var coreCount: Int { max(1, Int(clinux_core_count())) }
-    package static var openFileLimit: Int { Int(clamping: clinux_raise_open_files()) }
+    public static var coreCount: Int { max(1, Int(clinux_core_count())) }
+    public static var openFileLimit: Int { Int(clamping: clinux_raise_open_files()) }
 }

@@ -19,7 +19,7 @@ public struct Readiness: OptionSet, Sendable {
 ///
 /// Everything here is called on the loop's thread. Subclasses live in other targets, hence `open`.
 open class EventHandler {
-    package fileprivate(set) final var slot = -1
+    public fileprivate(set) final var slot = -1
 
     public init() {}
 
@@ -33,7 +33,7 @@ open class EventHandler {
 ///
 /// A descriptor is registered once, for both directions, edge-triggered. Its event carries slot and generation: one that comes
 /// late, for a slot that has been given to another, is dropped.
-package final class EventLoop {
+public final class EventLoop {
     private let epoll: Descriptor
     private var handlers: [EventHandler?] = []
     private var generations: [UInt32] = []
@@ -49,13 +49,13 @@ package final class EventLoop {
     private var stopped = false
 
     /// Milliseconds of the coarse monotonic clock, read once a turn.
-    package private(set) var now: Int64
+    public private(set) var now: Int64
     /// Called at the end of every turn: for what is better done once for many events.
-    package var turnEnded: (() -> Void)?
+    public var turnEnded: (() -> Void)?
 
     private static let eventsPerTurn = 256
 
-    package init() throws(SystemError) {
+    public init() throws(SystemError) {
         let descriptor = clinux_epoll_create()
         if descriptor < 0 { throw SystemError("epoll_create1", errno) }
         epoll = Descriptor(owning: descriptor)
@@ -69,7 +69,7 @@ package final class EventLoop {
     // MARK: Places
 
     /// Gives the handler a place, with a descriptor that it keeps owning, or without one for timers alone.
-    package func add(_ handler: EventHandler, descriptor: Int32? = nil, levelTriggered: Bool = false) throws(SystemError) {
+    public func add(_ handler: EventHandler, descriptor: Int32? = nil, levelTriggered: Bool = false) throws(SystemError) {
         let slot = takeSlot()
         if let descriptor {
             let token = UInt64(generations[slot]) << 32 | UInt64(slot)
@@ -89,7 +89,7 @@ package final class EventLoop {
 
     /// Takes the handler's place away; events and deadlines still under way for it are dropped. The descriptor is the
     /// caller's to close: closing it ends its registration, unless it is shared, when `descriptor` is to be given.
-    package func remove(_ handler: EventHandler, descriptor: Int32? = nil) {
+    public func remove(_ handler: EventHandler, descriptor: Int32? = nil) {
         let slot = handler.slot
         guard slot >= 0 else { return }
         if let descriptor { _ = clinux_epoll_remove(epoll.number, descriptor) }
@@ -102,7 +102,7 @@ package final class EventLoop {
     }
 
     /// Gives the place, and with it the descriptor and the deadline, to another handler.
-    package func replace(_ handler: EventHandler, with other: EventHandler) {
+    public func replace(_ handler: EventHandler, with other: EventHandler) {
         let slot = handler.slot
         guard slot >= 0 else { return }
         handlers[slot] = other
@@ -112,7 +112,7 @@ package final class EventLoop {
     }
 
     /// All that have a place now; for what is done to each once, such as draining.
-    package var present: [EventHandler] { handlers.compactMap { $0 } }
+    public var present: [EventHandler] { handlers.compactMap { $0 } }
 
     private func takeSlot() -> Int {
         if let slot = freeSlots.popLast() { return Int(slot) }
@@ -125,25 +125,25 @@ package final class EventLoop {
     // MARK: Time and turns
 
     /// Sets the handler's one deadline, in milliseconds from now; a later call replaces it.
-    package func setDeadline(_ handler: EventHandler, after milliseconds: Int) {
+    public func setDeadline(_ handler: EventHandler, after milliseconds: Int) {
         if handler.slot >= 0 { timers.set(handler.slot, to: now + Int64(milliseconds)) }
     }
 
-    package func clearDeadline(_ handler: EventHandler) {
+    public func clearDeadline(_ handler: EventHandler) {
         if handler.slot >= 0 { timers.set(handler.slot, to: TimerWheel.never) }
     }
 
     /// Calls the handler's `turn` after the events of this turn: how work beyond a fairness budget goes on.
-    package func runSoon(_ handler: EventHandler) { runQueue.append(handler) }
+    public func runSoon(_ handler: EventHandler) { runQueue.append(handler) }
 
-    package func stop() { stopped = true }
+    public func stop() { stopped = true }
 
-    package func run() {
+    public func run() {
         while !stopped { runOnce() }
     }
 
     /// One turn: waits for events, then serves deadlines, events and deferred turns.
-    package func runOnce(maximumWait: Int64 = 60_000) {
+    public func runOnce(maximumWait: Int64 = 60_000) {
         let count = unsafe SystemCalls.waitForEvents(epoll.number, events, milliseconds: waitTime(maximumWait))
         now = SystemClock.coarseMilliseconds()
         for index in 0..<count { unsafe deliver(events[index]) }

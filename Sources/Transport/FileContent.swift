@@ -2,17 +2,17 @@ internal import CLinux
 internal import Glibc
 
 /// Whole files of modest size, for the control plane.
-package enum FileContent {
+public enum FileContent {
     /// Of a URL list, when it is first read and when it has changed.
-    package static let listLimit = 64 * 1024 * 1024
+    public static let listLimit = 64 * 1024 * 1024
 
     /// Whether users that are neither the owner nor of the group may read it.
-    package static func isReadableByOthers(_ path: String) -> Bool {
+    public static func isReadableByOthers(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
     }
 
-    package static func read(_ path: String, limit: Int) throws(FileSystemError) -> [UInt8] {
+    public static func read(_ path: String, limit: Int) throws(FileSystemError) -> [UInt8] {
         let number = clinux_open_read(path)
         guard number >= 0 else { throw FileSystemError(operation: "open", code: errno) }
         let descriptor = Descriptor(owning: number)

@@ -9,9 +9,9 @@ internal import Glibc
 /// A file counts as changed when its content differs from what was last reported, not when it was merely touched.
 ///
 /// One thread owns it: it calls ``changedPaths()`` when ``descriptor`` is readable, and every 500 ms.
-package final class FileWatcher {
+public final class FileWatcher {
     /// Becomes readable when something may have changed; -1 when the system has no inotify instance left.
-    package let descriptor: Int32
+    public let descriptor: Int32
 
     /// Calls closer to the last full look than this, and without an event of ours, look at nothing.
     static let lookIntervalMilliseconds: Int64 = 400
@@ -24,18 +24,18 @@ package final class FileWatcher {
     private var lastLook: Int64 = 0
 
     /// Paths are absolute. What the files hold now counts as known: read them afterwards, or a change in between is missed.
-    package init(paths: [String]) {
+    public init(paths: [String]) {
         do { descriptor = try FileSystemCalls.makeWatchDescriptor() } catch { descriptor = -1 }
         setPaths(paths)
     }
 
     deinit { if descriptor >= 0 { FileSystemCalls.close(descriptor) } }
 
-    package var paths: [String] { files.map(\.path) }
+    public var paths: [String] { files.map(\.path) }
 
     /// Watches these instead. Changes of those watched before that were not reported yet still will be; for new ones the same
     /// holds as for ``init(paths:)``.
-    package func setPaths(_ paths: [String]) {
+    public func setPaths(_ paths: [String]) {
         var known: [String: WatchedFile] = [:]
         for file in files { known[file.path] = file }
         var seen: Set<String> = []
@@ -45,7 +45,7 @@ package final class FileWatcher {
     }
 
     /// The files whose content is other than when last reported; a file that stays away is reported once.
-    package func changedPaths() -> [String] {
+    public func changedPaths() -> [String] {
         let hasEvents = takeEvents()
         let now = FileSystemCalls.monotonicMilliseconds
         let isDue = now - lastLook >= Self.lookIntervalMilliseconds || files.contains { $0.suspectSince != nil }

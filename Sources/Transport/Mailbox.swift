@@ -3,18 +3,18 @@ internal import Glibc
 internal import Synchronization
 
 /// The one place where threads meet: any thread posts, one loop's thread takes.
-package final class Mailbox<Message: Sendable>: Sendable {
+public final class Mailbox<Message: Sendable>: Sendable {
     private let messages = Mutex<[Message]>([])
     private let signal: Int32
 
-    package init() throws(SystemError) {
+    public init() throws(SystemError) {
         signal = clinux_eventfd()
         if signal < 0 { throw SystemError("eventfd", errno) }
     }
 
     deinit { SystemCalls.close(signal) }
 
-    package func post(_ message: Message) {
+    public func post(_ message: Message) {
         let wasEmpty = messages.withLock { list in
             list.append(message)
             return list.count == 1
@@ -27,7 +27,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     fileprivate var descriptor: Int32 { signal }
 
-    package func take() -> [Message] {
+    public func take() -> [Message] {
         var count: UInt64 = 0
         _ = unsafe read(signal, &count, 8)
         return messages.withLock { list in
@@ -39,20 +39,20 @@ package final class Mailbox<Message: Sendable>: Sendable {
 }
 
 /// Hands the messages of a mailbox to a loop's owner.
-package final class MailboxReceiver<Message: Sendable>: EventHandler {
+public final class MailboxReceiver<Message: Sendable>: EventHandler {
     private let mailbox: Mailbox<Message>
     private let receive: (Message) -> Void
 
-    package init(_ mailbox: Mailbox<Message>, on loop: EventLoop, receive: @escaping (Message) -> Void) throws(SystemError) {
+    public init(_ mailbox: Mailbox<Message>, on loop: EventLoop, receive: @escaping (Message) -> Void) throws(SystemError) {
         self.mailbox = mailbox
         self.receive = receive
         super.init()
         try loop.add(self, descriptor: mailbox.descriptor, levelTriggered: true)
     }
 
-    package func leave(_ loop: EventLoop) { loop.remove(self, descriptor: mailbox.descriptor) }
+    public func leave(_ loop: EventLoop) { loop.remove(self, descriptor: mailbox.descriptor) }
 
-    override package func ready(_ readiness: Readiness) {
+    override public func ready(_ readiness: Readiness) {
         for message in mailbox.take() { receive(message) }
     }
 }
@@ -61,12 +61,12 @@ package final class MailboxReceiver<Message: Sendable>: EventHandler {
 ///
 /// SAFETY: `@unchecked Sendable` since the maker gives its only reference away (`sending`), the lock of the mailbox that it goes
 /// through orders the threads, and it is taken once.
-package final class Handover<Value>: @unchecked Sendable {
+public final class Handover<Value>: @unchecked Sendable {
     private var value: Value?
 
-    package init(_ value: sending Value) { self.value = value }
+    public init(_ value: sending Value) { self.value = value }
 
-    package func take() -> Value? {
+    public func take() -> Value? {
         let taken = value
         value = nil
         return taken

@@ -2,9 +2,9 @@ internal import CLinux
 internal import Glibc
 
 /// Files for what only this user may read.
-package enum PrivateFile {
+public enum PrivateFile {
     /// Puts a file with this content in the place of what was there, in one step.
-    package static func write(_ content: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileSystemError) {
+    public static func write(_ content: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileSystemError) {
         let fresh = "\(path).\(getpid())"
         unlink(fresh)
         let number = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)

@@ -2,9 +2,9 @@ internal import CLinux
 internal import Glibc
 
 /// Folders for what only this user may reach.
-package enum PrivateFolder {
+public enum PrivateFolder {
     /// Makes the folder, or takes it when it is this user's and closed to others; nil otherwise.
-    package static func make(_ path: String) -> String? {
+    public static func make(_ path: String) -> String? {
         if mkdir(path, 0o700) == 0 { return path }
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
@@ -13,7 +13,7 @@ package enum PrivateFolder {
         return path
     }
 
-    package static func entries(_ path: String) -> [String] {
+    public static func entries(_ path: String) -> [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
@@ -27,14 +27,14 @@ package enum PrivateFolder {
     }
 }
 
-package enum EnvironmentVariables {
-    package static func value(_ name: String) -> String? {
+public enum EnvironmentVariables {
+    public static func value(_ name: String) -> String? {
         guard let pointer = getenv(name) else { return nil }
         return unsafe String(cString: pointer)
     }
 }
 
 extension SystemCalls {
-    package static var userID: UInt32 { geteuid() }
-    package static var processID: Int32 { getpid() }
+    public static var userID: UInt32 { geteuid() }
+    public static var processID: Int32 { getpid() }
 }

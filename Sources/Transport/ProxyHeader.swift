@@ -1,10 +1,10 @@
 /// The PROXY protocol (haproxy.org, proxy-protocol.txt): what a proxy in front says of the connection before its first byte.
-package enum ProxyHeader {
-    package enum Version: Sendable, Hashable { case v1, v2 }
+public enum ProxyHeader {
+    public enum Version: Sendable, Hashable { case v1, v2 }
 
-    package struct Malformed: Error {}
+    public struct Malformed: Error {}
 
-    package enum Reading: Equatable {
+    public enum Reading: Equatable {
         /// So far it could become a header.
         case incomplete
         /// `source` is nil for connections of the proxy's own, such as health checks, and for families that are no IP.
@@ -12,12 +12,12 @@ package enum ProxyHeader {
     }
 
     /// Version 1 has at most 107 bytes (section 2.1); of version 2 no more than this is taken.
-    package static let longest = 16 + 2048
+    public static let longest = 16 + 2048
     private static let longestV1 = 107
     private static let signature: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]
 
     /// Reads the header at the front of `bytes`, which may be followed by anything.
-    package static func parse(_ bytes: Span<UInt8>) throws(Malformed) -> Reading {
+    public static func parse(_ bytes: Span<UInt8>) throws(Malformed) -> Reading {
         if bytes.isEmpty { return .incomplete }
         return bytes[0] == signature[0] ? try parseV2(bytes) : try parseV1(bytes)
     }
@@ -86,7 +86,7 @@ package enum ProxyHeader {
     // MARK: Writing
 
     /// The header that tells a server of a client's connection from `source` to `destination`.
-    package static func make(_ version: Version, from source: SocketAddress?, to destination: SocketAddress?) -> [UInt8] {
+    public static func make(_ version: Version, from source: SocketAddress?, to destination: SocketAddress?) -> [UInt8] {
         let from = source?.octets ?? []
         let to = destination?.octets ?? []
         guard let source, let destination, !from.isEmpty, from.count == to.count else {

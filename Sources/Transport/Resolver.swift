@@ -3,17 +3,17 @@ internal import Glibc
 internal import Synchronization
 
 /// Why a name has no addresses, in words for the log.
-package struct ResolutionError: Error, Sendable, Equatable {
-    package let text: String
-    package init(text: String) { self.text = text }
+public struct ResolutionError: Error, Sendable, Equatable {
+    public let text: String
+    public init(text: String) { self.text = text }
 }
 
 /// Resolves names on threads of its own, since getaddrinfo(3) waits; it obeys nsswitch.conf, hosts and resolv.conf.
 ///
 /// All workers share one. Requests for a name that is being asked for already join it. Nothing is cached: how long an answer
 /// holds is not told by getaddrinfo, so the caller decides.
-package final class Resolver: Sendable {
-    package typealias Completion = @Sendable (Result<[SocketAddress], ResolutionError>) -> Void
+public final class Resolver: Sendable {
+    public typealias Completion = @Sendable (Result<[SocketAddress], ResolutionError>) -> Void
 
     static let threadCount = 2
     /// Requests that may wait, over all names.
@@ -23,7 +23,7 @@ package final class Resolver: Sendable {
 
     private let queue: ResolutionQueue
 
-    package convenience init() throws(FileSystemError) {
+    public convenience init() throws(FileSystemError) {
         try self.init(lookup: Resolver.lookUp)
     }
 
@@ -45,7 +45,7 @@ package final class Resolver: Sendable {
 
     /// Calls `completion` once: on a resolver thread, or at once on this one for a literal address, a name that can not be one,
     /// and a full queue. It must not wait; a worker's posts to its mailbox.
-    package func resolve(name: String, port: UInt16, completion: @escaping Completion) {
+    public func resolve(name: String, port: UInt16, completion: @escaping Completion) {
         if let address = SocketAddress(literal: name, port: port) { return completion(.success([address])) }
         guard Self.isName(name) else {
             return completion(.failure(ResolutionError(text: "not a host name or address")))

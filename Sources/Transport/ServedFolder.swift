@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// What became of opening a file for its content.
-package enum FileOpening {
+public enum FileOpening {
     /// A regular file, or a folder; the descriptor is the caller's to close.
     case opened(Int32, FileIdentity)
     /// There is none that may be seen, whatever the reason: it is not there, leads out of the folder, or is a device.
@@ -16,8 +16,8 @@ package enum FileOpening {
 /// The kernel resolves every path below the folder's own descriptor (openat2(2), RESOLVE_BENEATH), so that neither `..` nor a
 /// symbolic link leads out, whatever happens to the tree meanwhile; links within are followed. Where the call is not to be had
 /// (before Linux 5.6, or behind a filter), paths are walked one component at a time and no link is followed at all.
-package final class ServedFolder {
-    package let path: String
+public final class ServedFolder {
+    public let path: String
     private var root: Int32 = -1
     private var rootIdentity: FileIdentity?
     /// When the folder's path was last looked at, in milliseconds: it may have come to lead to another folder since.
@@ -39,7 +39,7 @@ package final class ServedFolder {
     }
 
     /// `walksComponents`: does without openat2, as where there is none.
-    package init(_ path: String, walksComponents: Bool = !ServedFolder.hasOpenBeneath) {
+    public init(_ path: String, walksComponents: Bool = !ServedFolder.hasOpenBeneath) {
         self.path = path
         self.walksComponents = walksComponents
     }
@@ -47,7 +47,7 @@ package final class ServedFolder {
     deinit { if root >= 0 { SystemCalls.close(root) } }
 
     /// Whether the kernel, and what filters its calls, knows openat2.
-    package static let hasOpenBeneath: Bool = {
+    public static let hasOpenBeneath: Bool = {
         let descriptor = clinux_open_beneath(AT_FDCWD, ".")
         if descriptor < 0 { return errno != ENOSYS && errno != EPERM && errno != EINVAL }
         SystemCalls.close(descriptor)
@@ -56,13 +56,13 @@ package final class ServedFolder {
 
     /// Opens the file of that path: relative, with `/` between components, without NUL. `now` is a monotonic time in
     /// milliseconds.
-    package func open(_ relative: Span<UInt8>, now: Int64) -> FileOpening {
+    public func open(_ relative: Span<UInt8>, now: Int64) -> FileOpening {
         guard begin(relative, now) else { return .missing(ENOENT) }
         return FileCalls.examine(walksComponents ? walk() : openBeneath())
     }
 
     /// What the path leads to at present, wherever that is: to be compared with what ``open(_:now:)`` gave for it.
-    package func identity(_ relative: Span<UInt8>, now: Int64) -> FileIdentity? {
+    public func identity(_ relative: Span<UInt8>, now: Int64) -> FileIdentity? {
         guard begin(relative, now) else { return nil }
         return unsafe name.withUnsafeBytes { bytes in
             guard let path = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return nil }
@@ -132,7 +132,7 @@ package final class ServedFolder {
 
     /// The name in `folder`, a relative path with or without a slash at its end, that is `name` but for the case of ASCII letters;
     /// nil when there is none. A folder is listed when it is first asked for, and again when it has changed.
-    package func name(like name: Span<UInt8>, in folder: Span<UInt8>, now: Int64) -> [UInt8]? {
+    public func name(like name: Span<UInt8>, in folder: Span<UInt8>, now: Int64) -> [UInt8]? {
         let endsInSlash = !folder.isEmpty && folder[folder.count - 1] == UInt8(ascii: "/")
         let path = folder.extracting(0..<folder.count - (endsInSlash ? 1 : 0))
         guard case .opened(let descriptor, let identity) = open(path, now: now) else { return nil }
@@ -156,9 +156,9 @@ package final class ServedFolder {
 }
 
 /// The calls that open served files; errno is read here, as a negative result.
-package enum FileCalls {
+public enum FileCalls {
     /// Opens a file by its whole path: one that the configuration names, so links are followed wherever they lead.
-    package static func open(path: String) -> FileOpening {
+    public static func open(path: String) -> FileOpening {
         let descriptor = path.withCString { clinux_open_watched($0) }
         return examine(descriptor < 0 ? -errno : descriptor)
     }

@@ -2,26 +2,26 @@ internal import CLinux
 internal import Glibc
 
 /// A socket that the service manager opened for us (sd_listen_fds(3)).
-package struct InheritedDescriptor: Sendable, Equatable {
-    package let descriptor: Int32
+public struct InheritedDescriptor: Sendable, Equatable {
+    public let descriptor: Int32
     /// `FileDescriptorName=` of the socket unit; "unknown" when it has none.
-    package let name: String
+    public let name: String
 }
 
 /// The service manager that started us, when it is one that wants to be told how we are (sd_notify(3)).
 ///
 /// Every notification is a no-op without `NOTIFY_SOCKET`, and nothing fails because of one that could not be sent.
-package struct ServiceManager: Sendable {
+public struct ServiceManager: Sendable {
     private let address: SocketAddress?
     /// Within how many milliseconds it expects to hear ``watchdog()`` again; ping at half of it. nil: it does not watch.
-    package let watchdogMilliseconds: Int?
-    package let inherited: [InheritedDescriptor]
+    public let watchdogMilliseconds: Int?
+    public let inherited: [InheritedDescriptor]
 
     static let firstInheritedDescriptor: Int32 = 3
     static let mostInheritedDescriptors = 1_024
 
     /// Takes the variables out of the environment too, so that no child believes they are meant for it.
-    package static func fromEnvironment() -> ServiceManager {
+    public static func fromEnvironment() -> ServiceManager {
         let names = [
             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
             "LISTEN_PIDFDID",
@@ -36,13 +36,13 @@ package struct ServiceManager: Sendable {
         return manager
     }
 
-    package init(environment: [String: String], processID: Int) {
+    public init(environment: [String: String], processID: Int) {
         address = Self.address(environment["NOTIFY_SOCKET"])
         watchdogMilliseconds = Self.watchdog(environment, processID)
         inherited = Self.inherited(environment, processID)
     }
 
-    package var isPresent: Bool { address != nil }
+    public var isPresent: Bool { address != nil }
 
     private static func address(_ text: String?) -> SocketAddress? {
         guard let text, text.hasPrefix("/") || text.hasPrefix("@"), text.utf8.count > 1 else { return nil }
@@ -72,20 +72,20 @@ package struct ServiceManager: Sendable {
 
     /// The sockets are open and the configuration is in force; also the end of a reload.
     @discardableResult
-    package func ready(status: String) -> Bool { send(["READY=1", Self.status(status)]) }
+    public func ready(status: String) -> Bool { send(["READY=1", Self.status(status)]) }
 
     /// `Type=notify-reload` wants the time with it, to tell this reload from an earlier one.
     @discardableResult
-    package func reloading() -> Bool { send(["RELOADING=1", "MONOTONIC_USEC=\(clinux_monotonic_us())"]) }
+    public func reloading() -> Bool { send(["RELOADING=1", "MONOTONIC_USEC=\(clinux_monotonic_us())"]) }
 
     @discardableResult
-    package func stopping(status: String) -> Bool { send(["STOPPING=1", Self.status(status)]) }
+    public func stopping(status: String) -> Bool { send(["STOPPING=1", Self.status(status)]) }
 
     @discardableResult
-    package func status(_ text: String) -> Bool { send([Self.status(text)]) }
+    public func status(_ text: String) -> Bool { send([Self.status(text)]) }
 
     @discardableResult
-    package func watchdog() -> Bool { send(["WATCHDOG=1"]) }
+    public func watchdog() -> Bool { send(["WATCHDOG=1"]) }
 
     /// A line end in a status would begin another variable.
     private static func status(_ text: String) -> String {

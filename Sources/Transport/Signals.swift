@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// The signals that mean something to the proxy.
-package enum ProcessSignal: Sendable, CaseIterable {
+public enum ProcessSignal: Sendable, CaseIterable {
     case terminate, interrupt, hangUp, user1, quit, child
 
     var number: Int32 {
@@ -21,12 +21,12 @@ package enum ProcessSignal: Sendable, CaseIterable {
 ///
 /// Both the blocked mask and the ignored SIGPIPE are inherited by a child: who starts one undoes them there
 /// (`POSIX_SPAWN_SETSIGMASK`, `POSIX_SPAWN_SETSIGDEF`).
-package final class SignalSource {
+public final class SignalSource {
     /// Readable when ``next()`` has something.
-    package let descriptor: Int32
+    public let descriptor: Int32
 
     /// To be called before any other thread starts, since threads inherit what is blocked.
-    package init() throws(FileSystemError) {
+    public init() throws(FileSystemError) {
         var mask = sigset_t()
         sigemptyset(&mask)
         for signal in ProcessSignal.allCases { sigaddset(&mask, signal.number) }
@@ -39,7 +39,7 @@ package final class SignalSource {
     deinit { FileSystemCalls.close(descriptor) }
 
     /// The next signal that came, nil when there is none. Several of a kind may have become one.
-    package func next() -> ProcessSignal? {
+    public func next() -> ProcessSignal? {
         var entry = signalfd_siginfo()
         while true {
             let count = withUnsafeMutableBytes(of: &entry) { unsafe FileSystemCalls.read(descriptor, into: $0) }

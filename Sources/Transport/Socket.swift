@@ -2,9 +2,9 @@ internal import CLinux
 internal import Glibc
 
 /// Sockets as they are opened here: non-blocking, closed on exec, without Nagle's delay.
-package enum Socket {
+public enum Socket {
     /// Begins to connect. `isConnected` is false while the handshake goes on; its end is a writable event.
-    package static func connect(to address: SocketAddress) throws(SystemError) -> (descriptor: Int32, isConnected: Bool) {
+    public static func connect(to address: SocketAddress) throws(SystemError) -> (descriptor: Int32, isConnected: Bool) {
         let family = address.family
         let number = clinux_stream_socket(
             family == .unix ? AF_UNIX : family == .ipv6 ? AF_INET6 : AF_INET)
@@ -22,11 +22,11 @@ package enum Socket {
     }
 
     /// Why a connection attempt failed; 0 when it did not.
-    package static func pendingError(_ descriptor: Int32) -> Int32 { clinux_socket_error(descriptor) }
+    public static func pendingError(_ descriptor: Int32) -> Int32 { clinux_socket_error(descriptor) }
 
     /// Opens a listening socket. With `sharesPort` other sockets of this process may listen on the same address, and the
     /// kernel spreads connections over them.
-    package static func listen(
+    public static func listen(
         on address: SocketAddress, sharesPort: Bool, backlog: Int32 = 4096
     ) throws(SystemError) -> Int32 {
         let family = address.family
@@ -47,7 +47,7 @@ package enum Socket {
     }
 
     /// The next waiting connection; nil when there is none.
-    package static func accept(_ listener: Int32) throws(SystemError) -> (descriptor: Int32, peer: SocketAddress)? {
+    public static func accept(_ listener: Int32) throws(SystemError) -> (descriptor: Int32, peer: SocketAddress)? {
         while true {
             var storage = sockaddr_storage()
             var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -62,7 +62,7 @@ package enum Socket {
     }
 
     /// The address that a socket is bound to: tells the port where 0 was asked for.
-    package static func localAddress(_ descriptor: Int32) -> SocketAddress? {
+    public static func localAddress(_ descriptor: Int32) -> SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in

@@ -4,16 +4,16 @@ internal import Glibc
 /// Where a socket is bound or connected: IPv4, IPv6 or a unix socket, with or without a name in the file system.
 ///
 /// SAFETY: the storage is as large as any socket address and zeroed before use; `length` never exceeds it.
-package struct SocketAddress: Sendable {
-    package enum Family: Sendable { case ipv4, ipv6, unix, unknown }
+public struct SocketAddress: Sendable {
+    public enum Family: Sendable { case ipv4, ipv6, unix, unknown }
 
-    package enum Invalid: Error, Sendable, Equatable {
+    public enum Invalid: Error, Sendable, Equatable {
         case emptyPath
         case pathTooLong(limit: Int)
     }
 
     /// `sun_path` holds this many bytes and the zero behind them (unix(7)).
-    package static let longestPath = 107
+    public static let longestPath = 107
 
     private var storage = sockaddr_storage()
     private var length: socklen_t = 0
@@ -36,7 +36,7 @@ package struct SocketAddress: Sendable {
     }
 
     /// A literal address: `127.0.0.1`, `::1`, `fe80::1%eth0` (RFC 4007 section 11), without brackets. nil for anything else.
-    package init?(literal: String, port: UInt16) {
+    public init?(literal: String, port: UInt16) {
         // What has a zero byte in it would be cut there.
         if literal.utf8.contains(0) { return nil }
         var v4 = sockaddr_in()
@@ -60,7 +60,7 @@ package struct SocketAddress: Sendable {
     }
 
     /// 4 or 16 octets in network byte order; nil for any other number.
-    package init?(octets: [UInt8], port: UInt16) {
+    public init?(octets: [UInt8], port: UInt16) {
         if octets.count == 4 {
             var v4 = sockaddr_in()
             v4.sin_family = sa_family_t(AF_INET)
@@ -79,14 +79,14 @@ package struct SocketAddress: Sendable {
     }
 
     /// In network byte order: 4 octets, also for an IPv4-mapped form, or 16; none for unix sockets.
-    package var octets: [UInt8] {
+    public var octets: [UInt8] {
         guard let bits = ipBits else { return [] }
         let all = [bits.high, bits.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
         return bits.high == 0 && bits.low >> 32 == 0xffff ? Array(all[12...]) : all
     }
 
     /// All addresses of the machine, both families.
-    package static func any(port: UInt16) -> SocketAddress {
+    public static func any(port: UInt16) -> SocketAddress {
         var v6 = sockaddr_in6()
         v6.sin6_family = sa_family_t(AF_INET6)
         v6.sin6_port = port.bigEndian
@@ -96,7 +96,7 @@ package struct SocketAddress: Sendable {
     }
 
     /// A unix socket; `@name` is one in the abstract namespace.
-    package init(unixPath path: String) throws(Invalid) {
+    public init(unixPath path: String) throws(Invalid) {
         let bytes = Array(path.utf8)
         if bytes.isEmpty { throw .emptyPath }
         if bytes.count > Self.longestPath { throw .pathTooLong(limit: Self.longestPath) }
@@ -128,7 +128,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    package var family: Family {
+    public var family: Family {
         switch (Int32(storage.ss_family), Int(length)) {
         case (AF_INET, MemoryLayout<sockaddr_in>.size...): .ipv4
         case (AF_INET6, MemoryLayout<sockaddr_in6>.size...): .ipv6
@@ -141,7 +141,7 @@ package struct SocketAddress: Sendable {
     var familyNumber: Int32 { Int32(storage.ss_family) }
 
     /// The IP address in network byte order; IPv4 in its IPv4-mapped form (RFC 4291 section 2.5.5.2). nil for unix sockets.
-    package var ipBits: (high: UInt64, low: UInt64)? {
+    public var ipBits: (high: UInt64, low: UInt64)? {
         switch family {
         case .ipv4:
             return (0, 0x0000_ffff_0000_0000 | UInt64(UInt32(bigEndian: load(sockaddr_in.self).sin_addr.s_addr)))
@@ -159,7 +159,7 @@ package struct SocketAddress: Sendable {
     }
 
     /// 0 for unix sockets.
-    package var port: UInt16 {
+    public var port: UInt16 {
         get {
             switch family {
             case .ipv4: UInt16(bigEndian: load(sockaddr_in.self).sin_port)
@@ -181,18 +181,18 @@ package struct SocketAddress: Sendable {
     }
 
     /// Stands for all addresses of the machine: `0.0.0.0` or `::`.
-    package var isAny: Bool {
+    public var isAny: Bool {
         guard let bits = ipBits else { return false }
         return bits.high == 0 && (bits.low == 0 || bits.low == 0x0000_ffff_0000_0000)
     }
 
-    package var isLoopback: Bool {
+    public var isLoopback: Bool {
         guard let bits = ipBits else { return family == .unix }
         return bits.high == 0 && (bits.low == 1 || bits.low >> 24 == 0xffff_7f)
     }
 
     /// The address without the port: `127.0.0.1`, also for its IPv4-mapped form; `::1`; a unix socket's path, `@name` or nothing.
-    package var host: String {
+    public var host: String {
         switch family {
         case .ipv4: return Self.text(AF_INET, load(sockaddr_in.self).sin_addr)
         case .ipv6:
@@ -232,7 +232,7 @@ package struct SocketAddress: Sendable {
 
 extension SocketAddress: CustomStringConvertible {
     /// `127.0.0.1:80`, `[::1]:80`, `unix:/run/app.sock`, `unix:@name`.
-    package var description: String {
+    public var description: String {
         switch family {
         case .ipv4: "\(host):\(port)"
         case .ipv6: host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -243,7 +243,7 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress: Hashable {
-    package static func == (left: SocketAddress, right: SocketAddress) -> Bool {
+    public static func == (left: SocketAddress, right: SocketAddress) -> Bool {
         left.length == right.length
             && withUnsafeBytes(of: left.storage) { a in
                 unsafe withUnsafeBytes(of: right.storage) { b in
@@ -252,7 +252,7 @@ extension SocketAddress: Hashable {
             }
     }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         unsafe withUnsafeBytes(of: storage) {
             unsafe hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[0..<Int(length)]))
         }

@@ -2,18 +2,18 @@ internal import CLinux
 internal import Glibc
 
 /// A pipe through which bytes go from socket to socket without passing through this process (splice(2)).
-package final class SplicePipe {
+public final class SplicePipe {
     private let output: Descriptor
     private let input: Descriptor
     /// Bytes in it.
-    package private(set) var count = 0
+    public private(set) var count = 0
 
     /// Nearly as fast as the largest that is to be had, and what a slow reader makes the kernel hold.
     private static let size: Int32 = 256 * 1024
-    package static let capacity = Int(SplicePipe.size)
+    public static let capacity = Int(SplicePipe.size)
 
     /// Nil when the system gives no more.
-    package init?() {
+    public init?() {
         var ends: (Int32, Int32) = (-1, -1)
         let result = unsafe withUnsafeMutableBytes(of: &ends) { bytes in
             unsafe clinux_pipe(bytes.bindMemory(to: Int32.self).baseAddress)
@@ -26,7 +26,7 @@ package final class SplicePipe {
     }
 
     /// Takes up to `limit` bytes from a socket. Only into an empty pipe, so that `wouldBlock` speaks of the socket.
-    package func fill(from socket: Int32, atMost limit: Int) -> IOResult {
+    public func fill(from socket: Int32, atMost limit: Int) -> IOResult {
         precondition(count == 0, "a pipe is filled when it is empty")
         let result = SystemCalls.splice(from: socket, to: input.number, length: min(limit, Self.capacity), more: true)
         if case .bytes(let moved) = result { count = moved }
@@ -34,7 +34,7 @@ package final class SplicePipe {
     }
 
     /// Hands on what is in it, as far as the socket takes it.
-    package func drain(to socket: Int32, more: Bool) -> IOResult {
+    public func drain(to socket: Int32, more: Bool) -> IOResult {
         let result = SystemCalls.splice(from: output.number, to: socket, length: count, more: more)
         if case .bytes(let moved) = result { count -= moved }
         return result

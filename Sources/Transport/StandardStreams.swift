@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// Plain output of commands, and the end of the process.
-package enum StandardStreams {
-    package static func write(_ text: String, to descriptor: Int32) {
+public enum StandardStreams {
+    public static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -12,9 +12,9 @@ package enum StandardStreams {
         }
     }
 
-    package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+    public static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 }
 
-package enum FileStatus {
-    package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+public enum FileStatus {
+    public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }

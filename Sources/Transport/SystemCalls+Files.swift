@@ -2,41 +2,41 @@ internal import CLinux
 internal import Glibc
 
 /// A call on a file or descriptor that the system refused: which call, and the errno it left.
-package struct FileSystemError: Error, Sendable, Equatable, CustomStringConvertible {
-    package let operation: String
-    package let code: Int32
+public struct FileSystemError: Error, Sendable, Equatable, CustomStringConvertible {
+    public let operation: String
+    public let code: Int32
 
-    package init(operation: String, code: Int32) {
+    public init(operation: String, code: Int32) {
         self.operation = operation
         self.code = code
     }
 
-    package var description: String { "\(operation): \(String(cString: strerror(code)))" }
+    public var description: String { "\(operation): \(String(cString: strerror(code)))" }
 }
 
 /// What a descriptor leads to, as far as writing to it without waiting depends on it.
-package enum DescriptorKind: Sendable { case file, pipe, socket, terminal, other }
+public enum DescriptorKind: Sendable { case file, pipe, socket, terminal, other }
 
 /// The outcome of one attempt to write.
-package enum WriteOutcome: Sendable, Equatable {
+public enum WriteOutcome: Sendable, Equatable {
     case wrote(Int)
     case wouldWait
     case failed(Int32)
 }
 
 /// What tells one state of a file from another without reading it.
-package struct FileIdentity: Sendable, Equatable {
-    package let device: UInt64
-    package let inode: UInt64
-    package let size: Int
+public struct FileIdentity: Sendable, Equatable {
+    public let device: UInt64
+    public let inode: UInt64
+    public let size: Int
     /// Since the epoch.
-    package let modifiedNanoseconds: Int64
+    public let modifiedNanoseconds: Int64
     let changedNanoseconds: Int64
-    package let isRegular: Bool
-    package let isFolder: Bool
+    public let isRegular: Bool
+    public let isFolder: Bool
 
     /// Of content or metadata, whichever was later.
-    package var lastTouchedNanoseconds: Int64 { max(modifiedNanoseconds, changedNanoseconds) }
+    public var lastTouchedNanoseconds: Int64 { max(modifiedNanoseconds, changedNanoseconds) }
 
     init(_ status: stat) {
         device = UInt64(status.st_dev)
@@ -50,7 +50,7 @@ package struct FileIdentity: Sendable, Equatable {
 }
 
 /// The system calls of logs, watched files and the service manager; errno is read here, EINTR is looped here.
-package enum FileSystemCalls {
+public enum FileSystemCalls {
     /// One system call, repeated while signals interrupt it; the value is negative when it failed, then `code` says why.
     @inline(never)
     private static func repeating(_ call: () -> Int) -> (value: Int, code: Int32) {
@@ -68,7 +68,7 @@ package enum FileSystemCalls {
         return Int32(truncatingIfNeeded: result.value)
     }
 
-    package static func openAppending(_ path: String) throws(FileSystemError) -> Int32 {
+    public static func openAppending(_ path: String) throws(FileSystemError) -> Int32 {
         try descriptor("open \(path)") { clinux_open_log(path) }
     }
 
@@ -77,7 +77,7 @@ package enum FileSystemCalls {
     }
 
     /// A repeated close could hit a descriptor that another thread was given meanwhile, so EINTR ends it too.
-    package static func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
+    public static func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
 
     static func makeWakeDescriptor(counting: Bool) throws(FileSystemError) -> Int32 {
         try descriptor("eventfd") { counting ? clinux_semaphore() : clinux_eventfd() }
@@ -98,12 +98,12 @@ package enum FileSystemCalls {
     }
 
     /// May wait on a pipe or terminal that takes less; see ``isWritable(_:within:)``.
-    package static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
+    public static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
         outcome(repeating { Glibc.write(descriptor, bytes.baseAddress, bytes.count) })
     }
 
     /// Sockets only: never waits, even when the descriptor is shared with others and therefore blocking.
-    package static func sendNow(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
+    public static func sendNow(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
         outcome(repeating { clinux_send_now(descriptor, bytes.baseAddress, bytes.count) })
     }
 
@@ -113,15 +113,15 @@ package enum FileSystemCalls {
     }
 
     /// Waits until the descriptor takes bytes, or fails at once when used; -1 waits for ever.
-    package static func isWritable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
+    public static func isWritable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
         repeating { Int(clinux_poll(descriptor, Int16(POLLOUT), milliseconds)) }.value > 0
     }
 
-    package static func isReadable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
+    public static func isReadable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
         repeating { Int(clinux_poll(descriptor, Int16(POLLIN), milliseconds)) }.value > 0
     }
 
-    package static func kind(of descriptor: Int32) -> DescriptorKind {
+    public static func kind(of descriptor: Int32) -> DescriptorKind {
         if isatty(descriptor) == 1 { return .terminal }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return .other }
@@ -194,6 +194,6 @@ package enum FileSystemCalls {
         if result.value < 0 { throw FileSystemError(operation: "sendto", code: result.code) }
     }
 
-    package static var monotonicMilliseconds: Int64 { clinux_monotonic_us() / 1_000 }
-    package static var realtimeMilliseconds: Int64 { clinux_realtime_ms() }
+    public static var monotonicMilliseconds: Int64 { clinux_monotonic_us() / 1_000 }
+    public static var realtimeMilliseconds: Int64 { clinux_realtime_ms() }
 }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// What became of one non-blocking read or write.
-package enum IOResult: Equatable {
+public enum IOResult: Equatable {
     case bytes(Int)
     case wouldBlock
     /// Read: the peer sends no more.
@@ -11,26 +11,26 @@ package enum IOResult: Equatable {
 }
 
 /// An errno with the call that gave it.
-package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
-    package let call: StaticString
-    package let number: Int32
+public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+    public let call: StaticString
+    public let number: Int32
 
-    package init(_ call: StaticString, _ number: Int32) {
+    public init(_ call: StaticString, _ number: Int32) {
         self.call = call
         self.number = number
     }
 
-    package var text: String { "\(call): \(String(cString: strerror(number)))" }
+    public var text: String { "\(call): \(String(cString: strerror(number)))" }
 
-    package var description: String { text }
+    public var description: String { text }
 
-    package static func == (left: SystemError, right: SystemError) -> Bool {
+    public static func == (left: SystemError, right: SystemError) -> Bool {
         left.number == right.number && left.call.description == right.call.description
     }
 }
 
 /// The calls on descriptors that the data path makes. errno is read here, before anything else can run, and EINTR looped here.
-package enum SystemCalls {
+public enum SystemCalls {
     /// Repeats a call that a signal has interrupted, and says what came of it. A reading call that brings nothing has met an end;
     /// sending calls are made with something to send.
     @inline(__always)
@@ -45,13 +45,13 @@ package enum SystemCalls {
     }
 
     @inline(never)
-    package static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+    public static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
         repeating { unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0) }
     }
 
     /// Whether there is something to be read, or an end; takes nothing.
     @inline(never)
-    package static func hasInput(_ descriptor: Int32) -> Bool {
+    public static func hasInput(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
         while true {
             if unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK)) >= 0 { return true }
@@ -61,18 +61,18 @@ package enum SystemCalls {
     }
 
     /// Reads without taking anything.
-    package static func peek(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+    public static func peek(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
         repeating { unsafe recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_PEEK)) }
     }
 
     @inline(never)
-    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult {
+    public static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult {
         repeating { unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
 
     /// Two parts in one call: a head and what follows it.
     @inline(never)
-    package static func send(
+    public static func send(
         _ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
     ) -> IOResult {
         var parts = unsafe (
@@ -88,29 +88,29 @@ package enum SystemCalls {
     }
 
     @inline(never)
-    package static func splice(from: Int32, to: Int32, length: Int, more: Bool) -> IOResult {
+    public static func splice(from: Int32, to: Int32, length: Int, more: Bool) -> IOResult {
         repeating { clinux_splice(from, to, length, more ? 1 : 0) }
     }
 
     /// From a file into a socket, without passing through this process (sendfile(2)). `end`: the file ends before `offset`.
     @inline(never)
-    package static func sendFile(_ file: Int32, from offset: UInt64, to socket: Int32, length: Int) -> IOResult {
+    public static func sendFile(_ file: Int32, from offset: UInt64, to socket: Int32, length: Int) -> IOResult {
         repeating { clinux_sendfile(socket, file, Int64(bitPattern: offset), length) }
     }
 
     /// Reads a file at `offset`; `end`: it ends there.
     @inline(never)
-    package static func read(_ file: Int32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+    public static func read(_ file: Int32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
         repeating { unsafe pread(file, buffer.baseAddress, buffer.count, off_t(bitPattern: UInt(offset))) }
     }
 
     @inline(never)
-    package static func finishSending(_ descriptor: Int32) {
+    public static func finishSending(_ descriptor: Int32) {
         _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
     }
 
     @inline(never)
-    package static func close(_ descriptor: Int32) {
+    public static func close(_ descriptor: Int32) {
         // EINTR leaves the descriptor closed on Linux: never tried again.
         _ = Glibc.close(descriptor)
     }
@@ -124,20 +124,20 @@ package enum SystemCalls {
     }
 
     /// A socket that the service manager passed: as our own are.
-    package static func prepareInherited(_ descriptor: Int32) {
+    public static func prepareInherited(_ descriptor: Int32) {
         _ = clinux_set_nonblocking(descriptor)
         _ = clinux_set_close_on_exec(descriptor, 1)
         _ = clinux_no_delay(descriptor)
     }
 
     /// Makes a closing connection answer with RST instead of waiting for what was not sent.
-    package static func resetOnClose(_ descriptor: Int32) {
+    public static func resetOnClose(_ descriptor: Int32) {
         var value = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// Lets the kernel find out whether a peer that has finished sending is still there.
-    package static func probeLiveness(_ descriptor: Int32) {
+    public static func probeLiveness(_ descriptor: Int32) {
         _ = clinux_set_flag(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         _ = clinux_set_flag(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 5)
         _ = clinux_set_flag(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 5)
@@ -146,15 +146,15 @@ package enum SystemCalls {
 }
 
 /// Owns a file descriptor; closed with its owner.
-package struct Descriptor: ~Copyable {
-    package let number: Int32
+public struct Descriptor: ~Copyable {
+    public let number: Int32
 
-    package init(owning number: Int32) { self.number = number }
+    public init(owning number: Int32) { self.number = number }
 
     deinit { SystemCalls.close(number) }
 
     /// Hands the descriptor over to someone who closes it.
-    package consuming func take() -> Int32 {
+    public consuming func take() -> Int32 {
         let number = number
         discard self
         return number
@@ -162,10 +162,10 @@ package struct Descriptor: ~Copyable {
 }
 
 /// Clocks: monotonic ones for deadlines and durations, the wall clock for what people read.
-package enum SystemClock {
+public enum SystemClock {
     /// Milliseconds, precise to the scheduler's tick (4 ms): cheap enough for each turn of a loop.
-    package static func coarseMilliseconds() -> Int64 { clinux_monotonic_coarse_ms() }
-    package static func microseconds() -> Int64 { clinux_monotonic_us() }
+    public static func coarseMilliseconds() -> Int64 { clinux_monotonic_coarse_ms() }
+    public static func microseconds() -> Int64 { clinux_monotonic_us() }
     /// Since the epoch, precise to the scheduler's tick.
-    package static func wallMilliseconds() -> Int64 { clinux_realtime_ms() }
+    public static func wallMilliseconds() -> Int64 { clinux_realtime_ms() }
 }

@@ -2,8 +2,8 @@ internal import CLinux
 internal import Glibc
 
 /// A listening unix socket and its file: made with its permissions from the start, and not taken from one that lives.
-package enum UnixSocketFile {
-    package static func listen(path: String, mode: UInt32?) throws -> Int32 {
+public enum UnixSocketFile {
+    public static func listen(path: String, mode: UInt32?) throws -> Int32 {
         let address = try SocketAddress(unixPath: path)
         if isStale(path, address) { unlink(path) }
         let mask = umask(mode_t(0o777 & ~(mode ?? 0o600)))
@@ -11,7 +11,7 @@ package enum UnixSocketFile {
         return try Socket.listen(on: address, sharesPort: false)
     }
 
-    package static func remove(_ path: String) { unlink(path) }
+    public static func remove(_ path: String) { unlink(path) }
 
     /// A socket file that nobody answers is left over from a process that was killed.
     private static func isStale(_ path: String, _ address: SocketAddress) -> Bool {

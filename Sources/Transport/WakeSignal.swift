@@ -4,22 +4,22 @@ internal import Glibc
 /// Wakes a thread that waits, from any other; an eventfd.
 ///
 /// A latch swallows signals that nobody waited for into one; a counting one lets a waiter through for each.
-package final class WakeSignal: Sendable {
-    package let descriptor: Int32
+public final class WakeSignal: Sendable {
+    public let descriptor: Int32
 
-    package init(counting: Bool = false) throws(FileSystemError) {
+    public init(counting: Bool = false) throws(FileSystemError) {
         descriptor = try FileSystemCalls.makeWakeDescriptor(counting: counting)
     }
 
     deinit { FileSystemCalls.close(descriptor) }
 
-    package func signal() {
+    public func signal() {
         let one: UInt64 = 1
         _ = withUnsafeBytes(of: one) { unsafe FileSystemCalls.write(descriptor, $0) }
     }
 
     /// True when signalled in time, and then takes the signal; -1 waits for ever.
-    package func wait(milliseconds: Int32) -> Bool {
+    public func wait(milliseconds: Int32) -> Bool {
         while FileSystemCalls.isReadable(descriptor, within: milliseconds) {
             if take() { return true }
             // Another waiter was quicker: a bounded wait ends early then, which its users allow for.

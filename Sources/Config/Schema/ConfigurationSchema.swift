@@ -1,5 +1,5 @@
 /// Every key that a configuration may have: the one table that decoding, messages, suggestions and editors go by.
-package enum ConfigurationSchema {
+public enum ConfigurationSchema {
     static func object(_ name: ObjectName) -> ObjectSchema {
         switch name {
         case .configuration: configuration

@@ -1,6 +1,6 @@
 extension ConfigurationSchema {
     /// The schema as JSON Schema 2020-12, for editors; keys of later versions are not in it.
-    package static func jsonSchema() -> String {
+    public static func jsonSchema() -> String {
         var root = members(configuration)
         root.insert(("$schema", .text("https://json-schema.org/draft/2020-12/schema")), at: 0)
         root.insert(("title", .text("authproxy configuration")), at: 1)

@@ -2,10 +2,10 @@
 ///
 /// Each field is checked as it comes, so that none can become more than one line, and all are counted, those that are dropped
 /// too. What comes out is a head, or trailer lines; that the parser then refuses what it would refuse of any client is meant.
-package final class FieldBlock {
-    package enum Kind { case request, response, trailers }
+public final class FieldBlock {
+    public enum Kind { case request, response, trailers }
 
-    package enum Fault: Sendable {
+    public enum Fault: Sendable {
         /// A stream error of type PROTOCOL_ERROR (RFC 9113 section 8.1.1), or 400.
         case malformed
         /// More than the limits of a head allow: 431.
@@ -13,13 +13,13 @@ package final class FieldBlock {
     }
 
     /// After ``finish``: the head with its empty line, or the lines of trailers.
-    package let text = ByteBuffer(capacity: 1024)
-    package private(set) var fault: Fault?
-    package private(set) var kind = Kind.request
+    public let text = ByteBuffer(capacity: 1024)
+    public private(set) var fault: Fault?
+    public private(set) var kind = Kind.request
     /// `:protocol` of an extended CONNECT (RFC 8441 section 4).
-    package var isExtendedConnect: Bool { seen.contains(.tunnelled) }
+    public var isExtendedConnect: Bool { seen.contains(.tunnelled) }
     /// `:status` of a response.
-    package private(set) var status = 0
+    public private(set) var status = 0
 
     private var limits = HeadLimits()
     private var size = 0
@@ -46,9 +46,9 @@ package final class FieldBlock {
         static let webSocketKey = Set(rawValue: 128)
     }
 
-    package init() {}
+    public init() {}
 
-    package func begin(_ kind: Kind, limits: HeadLimits) {
+    public func begin(_ kind: Kind, limits: HeadLimits) {
         self.kind = kind
         self.limits = limits
         text.clear()
@@ -68,11 +68,11 @@ package final class FieldBlock {
     }
 
     /// So much more than is allowed that the peer can not have meant it: the connection is to end.
-    package var isFlood: Bool { size > Limits.floodFactor * max(limits.headerBytes, 4096) }
+    public var isFlood: Bool { size > Limits.floodFactor * max(limits.headerBytes, 4096) }
 
     // MARK: Fields
 
-    package func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+    public func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
         // As a line of HTTP/1.1 has it: colon, space, CRLF.
         size &+= name.count &+ value.count &+ 4
         if fault != nil { return }
@@ -216,7 +216,7 @@ package final class FieldBlock {
 
     /// Completes the text. `endsMessage`: no content follows. `bodyless`: a response that has none whatever it says.
     /// `key`: what an extended CONNECT to a WebSocket has for Sec-WebSocket-Key, which HTTP/1.1 asks for.
-    package func finish(endsMessage: Bool, bodyless: Bool = false, key: ByteBuffer? = nil) {
+    public func finish(endsMessage: Bool, bodyless: Bool = false, key: ByteBuffer? = nil) {
         guard fault == nil else { return }
         if kind == .trailers {
             if !endsMessage { fail(.malformed) }  // section 8.1

@@ -1,13 +1,13 @@
 /// The head of a frame (RFC 9113 section 4.1).
-package struct FrameHead: Sendable, Equatable {
-    package var length: Int
-    package var type: UInt8
-    package var flags: UInt8
-    package var stream: Int32
+public struct FrameHead: Sendable, Equatable {
+    public var length: Int
+    public var type: UInt8
+    public var flags: UInt8
+    public var stream: Int32
     /// What a PRIORITY frame makes its stream depend on (RFC 7540 section 5.3.1): a stream, or 0 for none, as with any other frame.
-    package var dependency: Int32
+    public var dependency: Int32
 
-    package init(length: Int, type: UInt8, flags: UInt8, stream: Int32, dependency: Int32 = 0) {
+    public init(length: Int, type: UInt8, flags: UInt8, stream: Int32, dependency: Int32 = 0) {
         self.length = length
         self.type = type
         self.flags = flags
@@ -17,7 +17,7 @@ package struct FrameHead: Sendable, Equatable {
 }
 
 /// Finds the heads of the frames in what a peer sends, however it is cut; the frames themselves are read by others.
-package struct FrameWalk {
+public struct FrameWalk {
     /// Of the preface or of the present frame's payload.
     private var left: Int
     /// A frame's head, and behind it the first word of a PRIORITY frame.
@@ -31,11 +31,11 @@ package struct FrameWalk {
     private static let priorityLength = 5
 
     /// A client's first 24 octets are its preface (section 3.4).
-    package init(hasPreface: Bool) { left = hasPreface ? 24 : 0 }
+    public init(hasPreface: Bool) { left = hasPreface ? 24 : 0 }
 
     /// The next head that is complete within `bytes`; `position` is moved behind it, or to the end when there is none. A PRIORITY
     /// frame's is complete with what its stream depends on.
-    package mutating func next(in bytes: Span<UInt8>, from position: inout Int) -> FrameHead? {
+    public mutating func next(in bytes: Span<UInt8>, from position: inout Int) -> FrameHead? {
         while position < bytes.count {
             if left > 0 {
                 let skipped = min(left, bytes.count &- position)

@@ -1,29 +1,29 @@
 /// `serve:`; local files in the place of an upstream.
-package struct ServeDefinition: Sendable {
+public struct ServeDefinition: Sendable {
     /// Absolute.
-    package enum Source: Sendable, Equatable {
+    public enum Source: Sendable, Equatable {
         /// One file, whatever the path.
         case file(String)
         case folder(String)
     }
 
     /// Which answers say that pages of other origins may read them.
-    package enum CrossOrigin: Sendable { case auto, all, none }
+    public enum CrossOrigin: Sendable { case auto, all, none }
 
-    package var source: Source
-    package var stripPrefix: String?
+    public var source: Source
+    public var stripPrefix: String?
     /// Only the last segment of the path counts.
-    package var isFlat = false
-    package var ignoresCase = false
-    package var index = ["index.html"]
-    package var cacheControl: String?
-    package var spaFallback = false
-    package var fallsThrough = false
-    package var servesHidden = false
-    package var compresses = true
-    package var crossOrigin = CrossOrigin.auto
+    public var isFlat = false
+    public var ignoresCase = false
+    public var index = ["index.html"]
+    public var cacheControl: String?
+    public var spaFallback = false
+    public var fallsThrough = false
+    public var servesHidden = false
+    public var compresses = true
+    public var crossOrigin = CrossOrigin.auto
     /// Of texts; nil for none.
-    package var charset: String? = "utf-8"
+    public var charset: String? = "utf-8"
 
-    package init(source: Source) { self.source = source }
+    public init(source: Source) { self.source = source }
 }

@@ -1,9 +1,9 @@
-package import HTTP
+public import HTTP
 
 /// `respond:` made ready: constant lines and the body are bytes already.
-package final class RespondPlan {
-    package let status: Int
-    package let body = ByteBuffer(capacity: 16)
+public final class RespondPlan {
+    public let status: Int
+    public let body = ByteBuffer(capacity: 16)
     private let headers: EditPlan
 
     init(_ definition: RespondDefinition, ruleName: String, secrets: SecretTable) {
@@ -21,15 +21,15 @@ package final class RespondPlan {
     }
 
     /// Appends the answer's own field lines, Content-Type included; framing is the writer's.
-    package func writeHeaders(_ context: SendContext, into out: ByteBuffer) throws(Rejection) {
+    public func writeHeaders(_ context: SendContext, into out: ByteBuffer) throws(Rejection) {
         headers.begin()
         try headers.finish(context, into: out)
     }
 }
 
 /// `redirect:` made ready.
-package final class RedirectPlan {
-    package let status: Int
+public final class RedirectPlan {
+    public let status: Int
     private let location: CompiledTemplate
     private let secrets: SecretTable
 
@@ -40,7 +40,7 @@ package final class RedirectPlan {
     }
 
     /// Appends the value of Location. What a variable brings that can not stand in a URL is escaped.
-    package func writeLocation(_ context: SendContext, into out: ByteBuffer) throws(Rejection) {
+    public func writeLocation(_ context: SendContext, into out: ByteBuffer) throws(Rejection) {
         let start = out.count
         let outcome = TemplateWriter.write(location, context, secrets, into: out, encoding: .url)
         let value = out.span(ByteRange(start, out.count - start))
@@ -49,7 +49,7 @@ package final class RedirectPlan {
 }
 
 /// `proxy.path` made ready.
-package final class PathPlan {
+public final class PathPlan {
     private let template: CompiledTemplate
     private let secrets: SecretTable
 
@@ -61,7 +61,7 @@ package final class PathPlan {
     /// Appends the path to be sent; what variables other than the path bring is one segment's text.
     ///
     /// A result that is not an absolute path, or that has dot segments (RFC 3986 section 3.3), is `internalError`.
-    package func write(_ context: SendContext, into out: ByteBuffer) throws(Rejection) {
+    public func write(_ context: SendContext, into out: ByteBuffer) throws(Rejection) {
         let start = out.count
         let outcome = TemplateWriter.write(template, context, secrets, into: out, encoding: .path)
         guard outcome == .written, isPath(out.span(ByteRange(start, out.count - start))) else { throw .internalError }

@@ -1,35 +1,35 @@
-package import HTML
+public import HTML
 internal import HTTP
 
 /// What a chain of matched rules does to a request and its response, merged once and used for every request they take.
-package final class ChainPlan {
+public final class ChainPlan {
     /// Indexes of the matched rules, in order.
-    package let rules: [Int]
+    public let rules: [Int]
     /// The rule with the action, or -1: no rule took the request (a redirect hop).
-    package let actionRule: Int
-    package let action: ActionDefinition?
+    public let actionRule: Int
+    public let action: ActionDefinition?
     /// The action's kind with what it needs, each made ready.
-    package let proxy: ProxyPlan?
-    package let block: BlockDefinition?
-    package let serve: ServePlan?
+    public let proxy: ProxyPlan?
+    public let block: BlockDefinition?
+    public let serve: ServePlan?
     /// Of all rules of the chain, by index into the configuration's credentials.
-    package let credentialIndexes: [Int]
+    public let credentialIndexes: [Int]
     /// Of the rule with the action; for logs.
-    package let ruleName: String
-    package let request: EditPlan
-    package let response: EditPlan
-    package let query: QueryEdits
-    package let cookies: CompiledCookieEdits
+    public let ruleName: String
+    public let request: EditPlan
+    public let response: EditPlan
+    public let query: QueryEdits
+    public let cookies: CompiledCookieEdits
     /// `proxy.path`.
-    package let path: PathPlan?
-    package let respond: RespondPlan?
-    package let redirect: RedirectPlan?
+    public let path: PathPlan?
+    public let respond: RespondPlan?
+    public let redirect: RedirectPlan?
     /// The request that is sent is an authorised one, which a cache in front can not see (RFC 9111 section 3.5).
-    package let injectsAuthorization: Bool
+    public let injectsAuthorization: Bool
     /// The last rule that says anything but `auto` has its way.
-    package let cacheStorage: CacheStorage
+    public let cacheStorage: CacheStorage
     /// What is inserted into pages, of all rules together; nil for nothing, and where the answer is an empty one.
-    package let page: PageInsertions?
+    public let page: PageInsertions?
 
     init(
         rules: [Int], actionRule: Int, definitions: [RuleDefinition], credentials: [CredentialDefinition],

@@ -1,10 +1,10 @@
-package import HTTP
+public import HTTP
 
 /// The cookie edits of a chain, merged: which of the client's cookies stay, and which are written anew.
 ///
 /// Whoever writes the Cookie line asks ``admits(_:)`` of each client cookie and lets ``writeSets(_:separator:into:)``
 /// append the rest (RFC 6265 section 4.2.1).
-package final class CompiledCookieEdits {
+public final class CompiledCookieEdits {
     /// A cookie stays when every list has it.
     private var keeps: [[[UInt8]]] = []
     private var removed: [[UInt8]] = []
@@ -32,11 +32,11 @@ package final class CompiledCookieEdits {
         }
     }
 
-    package var isEmpty: Bool { keeps.isEmpty && removed.isEmpty }
-    package var setsCookies: Bool { !sets.isEmpty }
+    public var isEmpty: Bool { keeps.isEmpty && removed.isEmpty }
+    public var setsCookies: Bool { !sets.isEmpty }
 
     /// Whether a cookie of the client, or one that an earlier hop set, is sent.
-    package func admits(_ name: Span<UInt8>) -> Bool {
+    public func admits(_ name: Span<UInt8>) -> Bool {
         for other in removed where RuleBytes.equal(name, other) { return false }
         for names in keeps {
             var isKept = false
@@ -47,7 +47,7 @@ package final class CompiledCookieEdits {
     }
 
     /// Appends `name=value` pairs; `separator` says that a pair stands before the first. Returns whether one does now.
-    package func writeSets(
+    public func writeSets(
         _ context: SendContext, separator: Bool, into out: ByteBuffer
     ) throws(Rejection) -> Bool {
         var separator = separator

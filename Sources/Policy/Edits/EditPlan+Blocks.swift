@@ -1,4 +1,4 @@
-package import HTTP
+public import HTTP
 
 extension EditPlan {
     /// Lines that hold no secret are built once: the block first, then what is written on its own.
@@ -98,7 +98,7 @@ extension EditPlan {
     /// what is left out is counted in `context.withheld`. On a first send a credential that may not go, and on any send a
     /// secret that can not be had, is `credentialUnavailable` unless the rule says `on_missing: pass`. A value that is not a
     /// legal field value is `internalError`. When this throws, what was appended must not be sent.
-    package func finish(_ context: SendContext, into out: ByteBuffer, isFirstSend: Bool = true) throws(Rejection) {
+    public func finish(_ context: SendContext, into out: ByteBuffer, isFirstSend: Bool = true) throws(Rejection) {
         if builtGeneration != secrets.generation { refresh() }
         if let plainFault { throw plainFault }
         out.append(plain.span(plainBlock))
@@ -180,10 +180,10 @@ extension EditPlan {
     }
 
     /// The rules say what Host is.
-    package var setsHost: Bool { hostEntry >= 0 }
+    public var setsHost: Bool { hostEntry >= 0 }
 
     /// Appends the value of Host that the rules set; false when there is none for this send.
-    package func writeHost(_ context: SendContext, into out: ByteBuffer) throws(Rejection) -> Bool {
+    public func writeHost(_ context: SendContext, into out: ByteBuffer) throws(Rejection) -> Bool {
         guard hostEntry >= 0 else { return false }
         if entries[hostEntry].isBound && !context.isUpstreamOrigin {
             context.withheld += 1
@@ -203,7 +203,7 @@ extension EditPlan {
     }
 
     /// Nothing is changed by this plan.
-    package var isEmpty: Bool {
+    public var isEmpty: Bool {
         merger.records.isEmpty && merger.globs.isEmpty && managed.table.count == 0 && credentials.isEmpty
     }
 }

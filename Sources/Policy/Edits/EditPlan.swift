@@ -1,4 +1,4 @@
-package import HTTP
+public import HTTP
 
 /// The header edits of all rules that took a message, merged: asked once a line, then told to write its own lines.
 ///
@@ -7,8 +7,8 @@ package import HTTP
 ///
 /// Constant lines are kept as blocks of bytes: one that anybody may see, one that holds secrets and goes to the upstream's own
 /// origin only, and one for each credential. A block is wiped and built anew when a secret has changed.
-package final class EditPlan {
-    package enum Admission: Equatable {
+public final class EditPlan {
+    public enum Admission: Equatable {
         case keep, drop
         case rename(to: Int)
     }
@@ -115,12 +115,12 @@ package final class EditPlan {
     }
 
     /// Forgets the lines of the message before.
-    package func begin() {
+    public func begin() {
         for index in satisfied.indices { satisfied[index] = 0 }
     }
 
     /// Says what becomes of one line, and remembers it for the sake of defaults.
-    package func admit(_ name: Span<UInt8>, id: FieldID) -> Admission {
+    public func admit(_ name: Span<UInt8>, id: FieldID) -> Admission {
         guard filter.mayContain(name) else { return .keep }
         let hash = NameFold.hash(name)
         if managed.removes(name, hash: hash) { return .drop }
@@ -135,7 +135,7 @@ package final class EditPlan {
     }
 
     /// The same filter for a trailer field; what a header would be renamed to has no place there.
-    package func admitTrailer(_ name: Span<UInt8>, id: FieldID) -> Bool {
+    public func admitTrailer(_ name: Span<UInt8>, id: FieldID) -> Bool {
         guard filter.mayContain(name) else { return true }
         let hash = NameFold.hash(name)
         if managed.removes(name, hash: hash) { return false }
@@ -146,7 +146,7 @@ package final class EditPlan {
 
     /// The name that ``Admission/rename(to:)`` speaks of.
     @_lifetime(immortal)
-    package func name(_ index: Int) -> Span<UInt8> {
+    public func name(_ index: Int) -> Span<UInt8> {
         targets.span(targetRanges[index])
     }
 

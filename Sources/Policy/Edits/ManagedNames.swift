@@ -62,7 +62,7 @@ final class ManagedNames {
 }
 
 /// Names whose lines are written by the proxy alone.
-package enum FieldNames {
+public enum FieldNames {
     private static let reserved: Set<String> = [
         "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
         "proxy-connection",
@@ -70,7 +70,7 @@ package enum FieldNames {
     ]
 
     /// Framing and connection fields (RFC 9110 section 7.6.1, RFC 9112 section 6): no edit may write them.
-    package static func isReserved(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
+    public static func isReserved(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
 
     static func isHost(_ name: String) -> Bool { name.lowercased() == "host" }
 }

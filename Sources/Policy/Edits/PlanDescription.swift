@@ -1,42 +1,42 @@
 internal import HTTP
 
 /// The header of a request or response as it would be sent, with where each line comes from; secrets are shown by their source.
-package struct PlanDescription: Sendable, Equatable {
-    package struct Line: Sendable, Equatable {
-        package let name: String
-        package let value: String
+public struct PlanDescription: Sendable, Equatable {
+    public struct Line: Sendable, Equatable {
+        public let name: String
+        public let value: String
         /// `client`, `rule NAME set`, `credential NAME`.
-        package let provenance: String
+        public let provenance: String
 
-        package init(name: String, value: String, provenance: String) {
+        public init(name: String, value: String, provenance: String) {
             self.name = name
             self.value = value
             self.provenance = provenance
         }
     }
 
-    package struct Omission: Sendable, Equatable {
-        package let name: String
-        package let reason: String
+    public struct Omission: Sendable, Equatable {
+        public let name: String
+        public let reason: String
 
-        package init(name: String, reason: String) {
+        public init(name: String, reason: String) {
             self.name = name
             self.reason = reason
         }
     }
 
-    package var lines: [Line] = []
+    public var lines: [Line] = []
     /// Lines of the client that are not passed on.
-    package var removed: [Omission] = []
+    public var removed: [Omission] = []
     /// Lines of rules and credentials that are not sent this time.
-    package var withheld: [Omission] = []
+    public var withheld: [Omission] = []
 
-    package init() {}
+    public init() {}
 }
 
 extension EditPlan {
     /// Describes what ``admit(_:id:)`` and ``finish(_:into:isFirstSend:)`` would do. Not for the request path.
-    package func describe(_ request: CanonicalRequest, _ context: SendContext) -> PlanDescription {
+    public func describe(_ request: CanonicalRequest, _ context: SendContext) -> PlanDescription {
         var description = PlanDescription()
         if builtGeneration != secrets.generation { refresh() }
         let withheld = context.withheld

@@ -1,22 +1,22 @@
 internal import HTTP
 
 /// `proxy:` made ready: one object that an exchange refers to, where copying the definition would count its many references.
-package final class ProxyPlan {
-    package enum RedirectMode: Sendable { case pass, rewrite, follow }
+public final class ProxyPlan {
+    public enum RedirectMode: Sendable { case pass, rewrite, follow }
 
-    package let definition: ProxyDefinition
-    package let upstream: Int
-    package let preserveHost: ProxyDefinition.PreserveHost
-    package let redirectMode: RedirectMode
-    package let retries: Int
-    package let responseTimeout: Int?
-    package let responseIdleTimeout: Int?
-    package let connectTimeout: Int?
+    public let definition: ProxyDefinition
+    public let upstream: Int
+    public let preserveHost: ProxyDefinition.PreserveHost
+    public let redirectMode: RedirectMode
+    public let retries: Int
+    public let responseTimeout: Int?
+    public let responseIdleTimeout: Int?
+    public let connectTimeout: Int?
     /// The largest content that is kept for a redirect that asks for it again.
-    package let bodyBuffer: Int
+    public let bodyBuffer: Int
     private let upgrades: [[UInt8]]
 
-    package init(_ definition: ProxyDefinition) {
+    public init(_ definition: ProxyDefinition) {
         self.definition = definition
         upstream = definition.upstream
         preserveHost = definition.preserveHost
@@ -35,7 +35,7 @@ package final class ProxyPlan {
     }
 
     /// Whether a protocol of the client's Upgrade, in any case, is let through.
-    package func allowsUpgrade(_ token: Span<UInt8>) -> Bool {
+    public func allowsUpgrade(_ token: Span<UInt8>) -> Bool {
         for allowed in upgrades where RuleBytes.equal(token, ignoringCase: allowed.span) { return true }
         return false
     }

@@ -1,4 +1,4 @@
-package import HTTP
+public import HTTP
 
 /// A value that a query parameter or cookie is given, with what decides whether it may be sent.
 final class BoundValue {
@@ -43,7 +43,7 @@ final class BoundValue {
 ///
 /// Names are compared decoded (`%XX` and `+`). A set parameter takes the place of the client's first one of that name, or the
 /// end; its value is escaped, so that it stays one parameter.
-package final class QueryEdits {
+public final class QueryEdits {
     private struct Edit {
         let name: [UInt8]
         /// Of ``values``; -1: the parameter is removed.
@@ -81,10 +81,10 @@ package final class QueryEdits {
         }
     }
 
-    package var isEmpty: Bool { edits.isEmpty }
+    public var isEmpty: Bool { edits.isEmpty }
 
     /// Appends the edited query, without a question mark; it may come out empty, and then none is to be sent.
-    package func apply(query: Span<UInt8>, _ context: SendContext, into out: ByteBuffer) throws(Rejection) {
+    public func apply(query: Span<UInt8>, _ context: SendContext, into out: ByteBuffer) throws(Rejection) {
         for index in isWritten.indices { isWritten[index] = false }
         var isFirst = true
         var scanner = ParameterScanner()

@@ -1,16 +1,16 @@
 /// Why a text with `{name}` in it can not be a value: where (in bytes from its start) and what would be right.
-package struct TemplateError: Error, Sendable, Equatable {
-    package enum Kind: Sendable, Equatable {
+public struct TemplateError: Error, Sendable, Equatable {
+    public enum Kind: Sendable, Equatable {
         case unterminated
         case unknown(name: String, nearest: String?)
         case missingName(of: String)
         case badName(String)
     }
 
-    package let offset: Int
-    package let kind: Kind
+    public let offset: Int
+    public let kind: Kind
 
-    package var message: String {
+    public var message: String {
         switch kind {
         case .unterminated: "a { without its }; write {{ for a literal brace"
         case .unknown(let name, let nearest):
@@ -23,7 +23,7 @@ package struct TemplateError: Error, Sendable, Equatable {
 }
 
 /// Reads the `{name}` syntax of one literal piece of a value; `{{` is a literal brace, a lone `}` is itself.
-package enum TemplateParser {
+public enum TemplateParser {
     private static let variables: [(name: String, variable: Variable)] = [
         ("request.method", .requestMethod), ("request.scheme", .requestScheme), ("request.host", .requestHost),
         ("request.authority", .requestAuthority), ("request.path", .requestPath), ("request.query", .requestQuery),
@@ -37,9 +37,9 @@ package enum TemplateParser {
     private static let families = ["request.header.", "request.cookie.", "client.claim."]
 
     /// All names, for messages and schemas.
-    package static var names: [String] { variables.map(\.name) + families.map { $0 + "NAME" } }
+    public static var names: [String] { variables.map(\.name) + families.map { $0 + "NAME" } }
 
-    package static func parse(literal: String) throws(TemplateError) -> [ValueTemplate.Part] {
+    public static func parse(literal: String) throws(TemplateError) -> [ValueTemplate.Part] {
         let bytes = Array(literal.utf8)
         var parts: [ValueTemplate.Part] = []
         var text: [UInt8] = []

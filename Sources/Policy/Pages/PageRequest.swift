@@ -1,5 +1,5 @@
-package import HTML
-package import HTTP
+public import HTML
+public import HTTP
 
 /// A request that may be one for a page into which rules insert: what of its fields changes, so that the answer can be edited.
 ///
@@ -7,13 +7,13 @@ package import HTTP
 /// - If-None-Match: an edited page's validator tells what was inserted (``PageTag``); one with something else is none any more.
 /// - If-Modified-Since, Range and If-Range are left out for what is a page for certain: they would not tell, and parts of a page
 ///   as the server has it fit no edited one.
-package struct PageRequest {
+public struct PageRequest {
     /// Sec-Fetch-Dest says that it is a page; otherwise the answer's type decides.
-    package let isCertain: Bool
+    public let isCertain: Bool
     let tag: PageTag
 
     /// Nil for what is no document: by Sec-Fetch-Dest, else by X-Requested-With, Accept, Origin, Referer and method.
-    package init?(_ request: CanonicalRequest, _ insertions: PageInsertions) {
+    public init?(_ request: CanonicalRequest, _ insertions: PageInsertions) {
         tag = PageTag(insertions.digest)
         if let line = request.nextLine(.secFetchDest) {
             let value = request.value(line)
@@ -59,10 +59,10 @@ package struct PageRequest {
     }
 
     /// The ETag of the page as it is edited, for the server's own of it.
-    package func appendEdited(_ tag: Span<UInt8>, to out: ByteBuffer) { self.tag.appendEdited(tag, to: out) }
+    public func appendEdited(_ tag: Span<UInt8>, to out: ByteBuffer) { self.tag.appendEdited(tag, to: out) }
 
     /// An If-None-Match names a page as this plan edits it: a 304 is about that one.
-    package func namesEditedPage(_ request: CanonicalRequest) -> Bool {
+    public func namesEditedPage(_ request: CanonicalRequest) -> Bool {
         var line = RuleFields.firstLine("if-none-match", request, from: 0)
         while line >= 0 {
             let value = request.value(line)

@@ -1,33 +1,33 @@
-package import HTML
-package import HTTP
+public import HTML
+public import HTTP
 
 /// A response whose page is edited, or a 304 about one: what becomes of its fields.
-package final class PageResponse {
-    package enum Kind {
+public final class PageResponse {
+    public enum Kind {
         /// The content is edited.
         case page
         /// The client has the edited page.
         case notModified
     }
 
-    package let kind: Kind
-    package let insertions: PageInsertions
+    public let kind: Kind
+    public let insertions: PageInsertions
     /// Of the Content-Type line, in the head's bytes.
-    package let contentType: ByteRange
+    public let contentType: ByteRange
     /// Base64; empty where policies are left as they are.
-    package let nonce: [UInt8]
+    public let nonce: [UInt8]
     /// Of the head, in force: each with whether it gets the nonce.
-    package private(set) var policies: [(policy: SecurityPolicy, hasNonce: Bool)] = []
+    public private(set) var policies: [(policy: SecurityPolicy, hasNonce: Bool)] = []
     /// The head has a policy, be it for reports only.
-    package private(set) var hasPolicy = false
+    public private(set) var hasPolicy = false
     private let demands: [PolicyDemand]
     private let tag: PageTag
     /// There may be a nonce in it, so that no two users may be given the same answer.
-    package private(set) var isPersonal = false
+    public private(set) var isPersonal = false
 
     /// Nil for a response that is left as it is, byte for byte: whatever is no complete HTML document, what is to be saved as a file,
     /// and what may not be transformed (RFC 9110 section 7.7). `nonce` is made anew for each response.
-    package init?(
+    public init?(
         _ head: ResponseHead, to request: CanonicalRequest, _ page: PageRequest, _ insertions: PageInsertions, nonce: [UInt8]
     ) {
         self.insertions = insertions
@@ -49,12 +49,12 @@ package final class PageResponse {
     }
 
     /// Whether it is HTML: what becomes of it depends on who asks.
-    package static func isHTML(_ head: ResponseHead) -> Bool {
+    public static func isHTML(_ head: ResponseHead) -> Bool {
         head.lines.contains { $0.id == .contentType && isHTML(type: head.bytes.span($0.value)) }
     }
 
     /// The same of a Content-Type's value.
-    package static func isHTML(type: Span<UInt8>) -> Bool { MediaType.isNamed(type, "text/html") }
+    public static func isHTML(type: Span<UInt8>) -> Bool { MediaType.isNamed(type, "text/html") }
 
     /// The Content-Type of a response that is a whole HTML document, for showing.
     private static func documentType(_ head: ResponseHead) -> ByteRange? {
@@ -153,7 +153,7 @@ package final class PageResponse {
     }
 
     /// 128 bits from the system's generator, as policies have them (CSP section 2.3.1).
-    package static func makeNonce() -> [UInt8] {
+    public static func makeNonce() -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         let raw = ByteBuffer(capacity: 16)
         for _ in 0..<2 {

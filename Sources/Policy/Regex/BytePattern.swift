@@ -4,16 +4,16 @@ internal import HTTP
 /// A regular expression over bytes that must match the whole text; linear time whatever the pattern (RE2).
 ///
 /// SAFETY: the pattern is made in `init` and freed in `deinit`; the text is only read during the call.
-package final class BytePattern {
+public final class BytePattern {
     private let pattern: OpaquePointer
-    package let source: String
+    public let source: String
 
     /// Why a pattern can not be compiled, in RE2's words.
-    package struct Fault: Error, Sendable, Equatable {
-        package let message: String
+    public struct Fault: Error, Sendable, Equatable {
+        public let message: String
     }
 
-    package init(_ source: String) throws(Fault) {
+    public init(_ source: String) throws(Fault) {
         var message = [CChar](repeating: 0, count: 200)
         let text = source.utf8.map { CChar(bitPattern: $0) }
         guard let compiled = unsafe cre2_compile(text, text.count, &message, message.count) else {
@@ -26,7 +26,7 @@ package final class BytePattern {
 
     deinit { unsafe cre2_free(pattern) }
 
-    package func matches(_ text: Span<UInt8>) -> Bool {
+    public func matches(_ text: Span<UInt8>) -> Bool {
         unsafe text.withUnsafeBytes { bytes in
             // An empty span may have no address; RE2 wants one.
             guard let start = bytes.baseAddress else { return unsafe cre2_full_match(pattern, "", 0) == 1 }

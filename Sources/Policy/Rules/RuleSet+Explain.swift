@@ -1,22 +1,22 @@
 internal import HTTP
 
 /// What one rule says to a request, for a person.
-package struct RuleExplanation: Sendable, Equatable {
-    package let rule: Int
-    package let name: String
+public struct RuleExplanation: Sendable, Equatable {
+    public let rule: Int
+    public let name: String
     /// Every key holds.
-    package let matches: Bool
+    public let matches: Bool
     /// An earlier rule's action ends the chain before this one.
-    package let isBehindTheAction: Bool
+    public let isBehindTheAction: Bool
     /// The first key that does not hold and what it asks for; nil when the rule matches.
-    package let refusal: String?
+    public let refusal: String?
     /// What is worth telling of a match: the line of a URL list.
-    package let evidence: String?
+    public let evidence: String?
 }
 
 extension RuleSet {
     /// Looks at every rule in order; those in `fallenThrough` have no file for the request. Not for the request path.
-    package func explain(
+    public func explain(
         _ request: CanonicalRequest, client: ClientFacts, fallenThrough: Set<Int> = []
     ) -> [RuleExplanation] {
         var isBehind = false

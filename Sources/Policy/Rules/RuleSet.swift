@@ -2,14 +2,14 @@ internal import HTML
 internal import HTTP
 
 /// Which rules a request has been matched by, in order, and which of them has the action; reused from request to request.
-package final class Decision {
-    package fileprivate(set) var matched: [Int] = []
+public final class Decision {
+    public fileprivate(set) var matched: [Int] = []
     /// The index of the rule whose action ends the chain; nil while there is none.
-    package fileprivate(set) var action: Int?
+    public fileprivate(set) var action: Int?
 
-    package init() { matched.reserveCapacity(16) }
+    public init() { matched.reserveCapacity(16) }
 
-    package func reset() {
+    public func reset() {
         matched.removeAll(keepingCapacity: true)
         action = nil
     }
@@ -19,7 +19,7 @@ package final class Decision {
 ///
 /// A rule is filed under its most selective hosts and paths, so that the cost of ``take(_:client:into:from:)`` is that of the
 /// rules that may match, not of all. Every candidate's keys are verified in full.
-package final class RuleSet {
+public final class RuleSet {
     let definitions: [RuleDefinition]
     let credentials: [CredentialDefinition]
     let secrets: SecretTable
@@ -31,7 +31,7 @@ package final class RuleSet {
     private var managed: [Int: ManagedNames] = [:]
     private var pages: [[Int]: PageInsertions] = [:]
 
-    package init(
+    public init(
         _ rules: [RuleDefinition], credentials: [CredentialDefinition], secrets: SecretTable, urlLists: URLListTable
     ) {
         definitions = rules
@@ -45,12 +45,12 @@ package final class RuleSet {
         plans = PlanCache()
     }
 
-    package var count: Int { definitions.count }
+    public var count: Int { definitions.count }
 
-    package func name(_ rule: Int) -> String { definitions[rule].name }
+    public func name(_ rule: Int) -> String { definitions[rule].name }
 
     /// Appends the rules that match, in order from rule `start` on, up to and with the first that has an action.
-    package func take(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision, from start: Int = 0) {
+    public func take(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision, from start: Int = 0) {
         index.begin(host: request.host, path: request.path, from: start)
         var rule = index.next()
         while rule >= 0 {
@@ -66,7 +66,7 @@ package final class RuleSet {
     }
 
     /// The rule that took the request has no file for it: the chain goes on behind that rule, whose edits stay.
-    package func takeOn(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision) {
+    public func takeOn(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision) {
         guard let action = decision.action else { return }
         decision.action = nil
         take(request, client: client, into: decision, from: action + 1)
@@ -85,7 +85,7 @@ package final class RuleSet {
     /// What the matched rules do together; merged at first use and remembered.
     ///
     /// Without an action the matched rules do nothing (a hop that no rule takes): see ``planWithoutRule(towards:)``.
-    package func plan(for decision: Decision) -> ChainPlan {
+    public func plan(for decision: Decision) -> ChainPlan {
         guard let action = decision.action else { return planWithoutRule(towards: nil) }
         if let plan = plans.find(decision.matched, key: 0) { return plan }
         var upstream: Int?
@@ -97,7 +97,7 @@ package final class RuleSet {
 
     /// For a redirect hop that no rule takes: no edit and no credential, but the names that rules manage towards that upstream
     /// are still removed from the client's lines.
-    package func planWithoutRule(towards upstream: Int?) -> ChainPlan {
+    public func planWithoutRule(towards upstream: Int?) -> ChainPlan {
         let key = 1 + (upstream ?? -1) + 1
         if let plan = plans.find([], key: key) { return plan }
         let plan = makePlan([], action: -1, towards: upstream)
@@ -139,7 +139,7 @@ package final class RuleSet {
     }
 
     /// Puts a secret's new value in force and wipes what was built from the old one.
-    package func update(_ id: SecretID, _ secret: Secret?) {
+    public func update(_ id: SecretID, _ secret: Secret?) {
         secrets.update(id, secret)
         plans.forEach { $0.wipeSecrets() }
     }

@@ -1,11 +1,11 @@
 internal import HTTP
 
 /// The parts of a representation that a Range field asks for (RFC 9110 section 14).
-package struct ByteRanges {
+public struct ByteRanges {
     /// From the first byte to behind the last.
-    package typealias Part = Range<UInt64>
+    public typealias Part = Range<UInt64>
 
-    package enum Outcome: Sendable, Equatable {
+    public enum Outcome: Sendable, Equatable {
         /// The field is to be ignored: not of bytes, not well-formed, or asking for more parts than anybody needs.
         case ignored
         /// 416
@@ -14,17 +14,17 @@ package struct ByteRanges {
         case parts
     }
 
-    package private(set) var parts: [Part] = []
+    public private(set) var parts: [Part] = []
 
     /// Players and readers of archives ask for a handful. Longer lists are ignored (section 14.2): they ask for the parts' heads.
-    package static let mostParts = 64
+    public static let mostParts = 64
 
-    package init() {}
+    public init() {}
 
-    package mutating func clear() { parts.removeAll(keepingCapacity: true) }
+    public mutating func clear() { parts.removeAll(keepingCapacity: true) }
 
     /// Reads the value of a Range field for a representation of `length` bytes.
-    package mutating func read(_ value: Span<UInt8>, length: UInt64) -> Outcome {
+    public mutating func read(_ value: Span<UInt8>, length: UInt64) -> Outcome {
         clear()
         guard value.count > 6, HTTP1.equalsIgnoringCase(value.extracting(0..<6), "bytes=") else { return .ignored }
         let set = value.extracting(6..<value.count)

@@ -3,17 +3,17 @@ internal import HTTP
 /// What a request for a file says beyond its target: preconditions, ranges, codings.
 ///
 /// Lines that end at this hop (nominated by Connection) are not looked at.
-package struct FileRequest {
-    package private(set) var range = Line.none
-    package private(set) var ifRange = Line.none
-    package private(set) var hasIfMatch = false
-    package private(set) var hasIfNoneMatch = false
-    package private(set) var ifModifiedSince = Line.none
-    package private(set) var ifUnmodifiedSince = Line.none
-    package private(set) var codings = AcceptedCodings()
+public struct FileRequest {
+    public private(set) var range = Line.none
+    public private(set) var ifRange = Line.none
+    public private(set) var hasIfMatch = false
+    public private(set) var hasIfNoneMatch = false
+    public private(set) var ifModifiedSince = Line.none
+    public private(set) var ifUnmodifiedSince = Line.none
+    public private(set) var codings = AcceptedCodings()
 
     /// A field that may stand once.
-    package enum Line: Sendable, Equatable {
+    public enum Line: Sendable, Equatable {
         case none
         case at(Int)
         /// More than once: what is meant can not be known.
@@ -22,9 +22,9 @@ package struct FileRequest {
         mutating func note(_ line: Int) { self = self == .none ? .at(line) : .several }
     }
 
-    package init() {}
+    public init() {}
 
-    package init(_ request: CanonicalRequest) {
+    public init(_ request: CanonicalRequest) {
         let head = request.head
         for index in 0..<head.lines.count {
             let name = head.bytes.span(head.lines[index].name)
@@ -43,7 +43,7 @@ package struct FileRequest {
 
     /// What is asked of a page into which rules insert: parts of the file fit no edited page, and the file's time tells nothing
     /// of what is inserted.
-    package mutating func asksForEditedPage() {
+    public mutating func asksForEditedPage() {
         range = .none
         ifRange = .none
         ifModifiedSince = .none
@@ -68,21 +68,21 @@ package struct FileRequest {
 
 /// The codings that a client takes (RFC 9110 section 12.5.3): weights from 0, not at all, to 1000. Without Accept-Encoding
 /// content is sent as it is: who does not ask may not be able to decode.
-package struct AcceptedCodings: Sendable, Equatable {
-    package private(set) var gzip = 0
-    package private(set) var brotli = 0
-    package private(set) var zstd = 0
+public struct AcceptedCodings: Sendable, Equatable {
+    public private(set) var gzip = 0
+    public private(set) var brotli = 0
+    public private(set) var zstd = 0
     /// Content as it is; taken unless it is refused in so many words.
-    package private(set) var identity = 1
+    public private(set) var identity = 1
     private var others: Int?
     private var named: UInt8 = 0
 
-    package init() {}
+    public init() {}
 
-    package var takesAny: Bool { gzip > 0 || brotli > 0 || zstd > 0 }
+    public var takesAny: Bool { gzip > 0 || brotli > 0 || zstd > 0 }
 
     /// Reads one Accept-Encoding line; several are one list.
-    package mutating func read(_ value: Span<UInt8>) {
+    public mutating func read(_ value: Span<UInt8>) {
         var list = ListCursor()
         while let range = list.next(in: value) {
             let element = value.extracting(range)

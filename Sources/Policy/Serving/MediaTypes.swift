@@ -1,17 +1,17 @@
 internal import HTTP
 
 /// Media types by a file name's extension: the system's, and a table of our own for what it does not have.
-package final class MediaTypes {
+public final class MediaTypes {
     /// What is done with content of a type.
-    package struct Traits: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+    public struct Traits: OptionSet, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// Characters, whose charset is to be told.
-        package static let text = Traits(rawValue: 1)
+        public static let text = Traits(rawValue: 1)
         /// Becomes much smaller when it is encoded.
-        package static let compressible = Traits(rawValue: 2)
+        public static let compressible = Traits(rawValue: 2)
         /// What browsers fetch by the rules of other origins even for a page's own use: fonts, modules, style sheets.
-        package static let crossOrigin = Traits(rawValue: 4)
+        public static let crossOrigin = Traits(rawValue: 4)
     }
 
     private let bytes = ByteBuffer(capacity: 4096)
@@ -22,14 +22,14 @@ package final class MediaTypes {
 
     /// `system` is the text of a file in the format of `/etc/mime.types`: lines of a type and its extensions, `#` comments. Its
     /// first word on an extension counts, and before ours.
-    package init(system: [UInt8]) {
+    public init(system: [UInt8]) {
         add(type: Array("application/octet-stream".utf8).span)
         read(system.span)
         read(Array(MediaTypes.builtIn.utf8).span)
     }
 
     /// The type of a file of that name, for ``name(_:)`` and ``traits(_:)``; `application/octet-stream` where none is known.
-    package func type(of name: Span<UInt8>) -> Int {
+    public func type(of name: Span<UInt8>) -> Int {
         var dot = name.count - 1
         while dot > 0 && name[dot] != UInt8(ascii: ".") { dot -= 1 }
         guard dot > 0, name.count - dot <= Self.longestExtension else { return 0 }
@@ -37,12 +37,12 @@ package final class MediaTypes {
     }
 
     @_lifetime(immortal)
-    package func name(_ type: Int) -> Span<UInt8> { bytes.span(types[type].name) }
+    public func name(_ type: Int) -> Span<UInt8> { bytes.span(types[type].name) }
 
-    package func traits(_ type: Int) -> Traits { types[type].traits }
+    public func traits(_ type: Int) -> Traits { types[type].traits }
 
     /// A type as Content-Type has it, with the charset where one is to be told; not for the data path.
-    package func contentType(of name: String, charset: String?) -> String {
+    public func contentType(of name: String, charset: String?) -> String {
         let type = type(of: Array(name.utf8).span)
         let text = RuleBytes.text(self.name(type))
         guard let charset, traits(type).contains(.text) else { return text }

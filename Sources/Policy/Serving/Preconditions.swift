@@ -1,15 +1,15 @@
-package import HTTP
+public import HTTP
 
 /// What tells one state of a representation from another (RFC 9110 section 8.8).
-package struct Validators {
+public struct Validators {
     /// The whole entity tag, `W/` and quotes included.
-    package let entityTag: ByteBuffer
+    public let entityTag: ByteBuffer
     /// Last-Modified, seconds since the epoch.
-    package var modified: Int
+    public var modified: Int
     /// The time of the answer, likewise.
-    package var now: Int
+    public var now: Int
 
-    package init(entityTag: ByteBuffer, modified: Int, now: Int) {
+    public init(entityTag: ByteBuffer, modified: Int, now: Int) {
         self.entityTag = entityTag
         self.modified = modified
         self.now = now
@@ -17,8 +17,8 @@ package struct Validators {
 }
 
 /// Whether a request's conditions let it be answered as it is asked (RFC 9110 section 13).
-package enum Preconditions {
-    package enum Verdict: Sendable, Equatable {
+public enum Preconditions {
+    public enum Verdict: Sendable, Equatable {
         case proceed
         /// 304
         case notModified
@@ -27,7 +27,7 @@ package enum Preconditions {
     }
 
     /// In the order of section 13.2.2, for GET and HEAD of a representation that is there.
-    package static func verdict(_ asked: FileRequest, _ request: CanonicalRequest, _ validators: Validators) -> Verdict {
+    public static func verdict(_ asked: FileRequest, _ request: CanonicalRequest, _ validators: Validators) -> Verdict {
         if asked.hasIfMatch {
             if !lists(.ifMatch, request, validators, weakly: false) { return .failed }
         } else if let since = date(asked.ifUnmodifiedSince, request, validators.now), validators.modified > since {
@@ -42,7 +42,7 @@ package enum Preconditions {
     }
 
     /// If-Range (section 13.1.5): whether the state that the client has parts of is the present one. Without the field it is.
-    package static func rangeApplies(_ asked: FileRequest, _ request: CanonicalRequest, _ validators: Validators) -> Bool {
+    public static func rangeApplies(_ asked: FileRequest, _ request: CanonicalRequest, _ validators: Validators) -> Bool {
         switch asked.ifRange {
         case .none: return true
         case .several: return false

@@ -1,16 +1,16 @@
-package import HTTP
+public import HTTP
 
 /// `serve:` made ready: from a canonical path to a file's relative path, without looking at any file.
-package final class ServePlan {
-    package let definition: ServeDefinition
+public final class ServePlan {
+    public let definition: ServeDefinition
     /// `/static`; empty for none.
     private let stripped: [UInt8]
     /// Each of them with no slash.
-    package let indexNames: [[UInt8]]
-    package let cacheControl: [UInt8]
-    package let charset: [UInt8]
+    public let indexNames: [[UInt8]]
+    public let cacheControl: [UInt8]
+    public let charset: [UInt8]
 
-    package init(_ definition: ServeDefinition) {
+    public init(_ definition: ServeDefinition) {
         self.definition = definition
         stripped = Array((definition.stripPrefix ?? "").utf8)
         indexNames = definition.index.map { Array($0.utf8) }
@@ -19,7 +19,7 @@ package final class ServePlan {
     }
 
     /// What a canonical path leads to.
-    package enum Target: Sendable, Equatable {
+    public enum Target: Sendable, Equatable {
         /// What was appended names a file, or a folder that was asked for without the slash at its end; empty for the root.
         case file
         /// What was appended names a folder: empty for the root, else with a slash at its end.
@@ -32,7 +32,7 @@ package final class ServePlan {
     ///
     /// A decoded name that has a slash or NUL in it, or is `.`, `..` or empty, is nobody's: the file system would read it
     /// otherwise than the rules did.
-    package func appendRelativePath(_ path: Span<UInt8>, to out: ByteBuffer) -> Target {
+    public func appendRelativePath(_ path: Span<UInt8>, to out: ByteBuffer) -> Target {
         let rest = behindPrefix(path)
         // `/static` of `strip_prefix: /static` is the folder itself, without its slash.
         if rest.isEmpty, !definition.isFlat, path.isEmpty || path[path.count - 1] != UInt8(ascii: "/") { return .file }

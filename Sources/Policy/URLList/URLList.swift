@@ -1,14 +1,14 @@
 internal import HTTP
 
 /// A line that was left out of a list, and why; or one that is hardly meant so.
-package struct URLListFault: Sendable, Equatable {
-    package let line: Int
-    package let message: String
-    package var isLeftOut = true
+public struct URLListFault: Sendable, Equatable {
+    public let line: Int
+    public let message: String
+    public var isLeftOut = true
 }
 
 /// A list of URLs, found by hash of host and path: the cost of a look-up does not depend on the number of lines.
-package final class URLList {
+public final class URLList {
     /// One line; bytes of all lines lie in one buffer.
     struct Entry {
         enum Host: UInt8 { case any, exact, subdomains, glob }
@@ -26,7 +26,7 @@ package final class URLList {
         var query: Int32 = -1
     }
 
-    package let faults: [URLListFault]
+    public let faults: [URLListFault]
     private let entries: [Entry]
     private let globs: [Glob]
     private let text: ByteBuffer
@@ -34,7 +34,7 @@ package final class URLList {
     /// Of the format `adblock`; there are no entries then.
     private let adblock: AdblockList?
 
-    package init(_ source: [UInt8], format: URLListDefinition.Format) {
+    public init(_ source: [UInt8], format: URLListDefinition.Format) {
         var parser = URLListParser()
         parser.parse(source, format)
         faults = parser.faults
@@ -46,12 +46,12 @@ package final class URLList {
     }
 
     /// In the place of a line's number: whether one lists the URL was not found out in bounded time.
-    package static let undecided = -2
+    public static let undecided = -2
 
-    package var count: Int { adblock?.count ?? entries.count }
+    public var count: Int { adblock?.count ?? entries.count }
 
     /// The number of the first line (of the format `adblock`: of a line) that lists the request's URL, -1 or ``undecided``.
-    package func line(listing request: CanonicalRequest) -> Int {
+    public func line(listing request: CanonicalRequest) -> Int {
         if let adblock { return adblock.line(listing: request) }
         index.begin(host: request.host, path: request.path, from: 0)
         var candidate = index.next()

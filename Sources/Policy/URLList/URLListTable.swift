@@ -1,24 +1,24 @@
 internal import HTTP
 
 /// The text of one list as the control plane read it; crosses threads, and each worker compiles it for itself.
-package struct URLListSource: Sendable {
-    package var definition: URLListDefinition
-    package var text: [UInt8]
+public struct URLListSource: Sendable {
+    public var definition: URLListDefinition
+    public var text: [UInt8]
 
-    package init(definition: URLListDefinition, text: [UInt8]) {
+    public init(definition: URLListDefinition, text: [UInt8]) {
         self.definition = definition
         self.text = text
     }
 
     /// Whether no line of it lists anything.
-    package var listsNothing: Bool {
+    public var listsNothing: Bool {
         var parser = URLListParser()
         parser.parse(text, definition.format, upToFirst: true)
         return !parser.listsSomething
     }
 
     /// What a person should know of the text, in one line however many faults there are; nil when all is well.
-    package var warning: String? {
+    public var warning: String? {
         var parser = URLListParser()
         parser.parse(text, definition.format)
         let leftOut = parser.faults.filter(\.isLeftOut)
@@ -39,24 +39,24 @@ package struct URLListSource: Sendable {
 }
 
 /// A worker's current lists by number; the numbers are those of the sources and stay when a list is replaced.
-package final class URLListTable {
+public final class URLListTable {
     private let definitions: [URLListDefinition]
     private var lists: [URLList]
 
-    package init(_ sources: [URLListSource] = []) {
+    public init(_ sources: [URLListSource] = []) {
         definitions = sources.map(\.definition)
         lists = sources.map { URLList($0.text, format: $0.definition.format) }
     }
 
-    package var count: Int { lists.count }
+    public var count: Int { lists.count }
 
-    package func index(of definition: URLListDefinition) -> Int? {
+    public func index(of definition: URLListDefinition) -> Int? {
         definitions.firstIndex { $0.path == definition.path && $0.format == definition.format }
     }
 
     /// Puts new text in force for requests that are matched from now on; the faults of its lines are returned.
     @discardableResult
-    package func replace(_ index: Int, text: [UInt8]) -> [URLListFault] {
+    public func replace(_ index: Int, text: [UInt8]) -> [URLListFault] {
         guard lists.indices.contains(index) else { return [] }
         lists[index] = URLList(text, format: definitions[index].format)
         return lists[index].faults
@@ -64,11 +64,11 @@ package final class URLListTable {
 
     /// The same with a list that was compiled elsewhere: 50,000 lines take longer than an event loop should be held up.
     /// Only this worker may have it.
-    package func replace(_ index: Int, list: URLList) {
+    public func replace(_ index: Int, list: URLList) {
         if lists.indices.contains(index) { lists[index] = list }
     }
 
-    package func faults(of index: Int) -> [URLListFault] {
+    public func faults(of index: Int) -> [URLListFault] {
         lists.indices.contains(index) ? lists[index].faults : []
     }
 

@@ -2,11 +2,11 @@ internal import HTTP
 internal import Transport
 
 /// Asks a running process by its admin socket; blocking, for the command line.
-package enum AdminClient {
+public enum AdminClient {
     private static let patience: Int32 = 10_000
 
     /// Status and body; nil when nobody answers.
-    package static func ask(_ socket: String, method: String, path: String) -> (status: Int, body: String)? {
+    public static func ask(_ socket: String, method: String, path: String) -> (status: Int, body: String)? {
         guard let address = try? SocketAddress(unixPath: socket), let opened = try? Socket.connect(to: address) else { return nil }
         let descriptor = Descriptor(owning: opened.descriptor)
         let request = ByteBuffer()

@@ -114,9 +114,9 @@ final class AdminListener: EventHandler {
 }
 
 /// Where the administration's unix socket is: made by `run`, found by `reload` and `status`.
-package enum AdminSocket {
+public enum AdminSocket {
     /// `$RUNTIME_DIRECTORY` (systemd), else `$XDG_RUNTIME_DIR`, else a folder of this user's own below /tmp.
-    package static func folder() -> String? {
+    public static func folder() -> String? {
         if let folder = EnvironmentVariables.value("RUNTIME_DIRECTORY")?.split(separator: ":").first { return String(folder) }
         if let folder = EnvironmentVariables.value("XDG_RUNTIME_DIR"), !folder.isEmpty { return folder }
         return PrivateFolder.make("/tmp/authproxy-\(SystemCalls.userID)")
@@ -125,7 +125,7 @@ package enum AdminSocket {
     static func defaultPath() -> String? { folder().map { "\($0)/authproxy-\(SystemCalls.processID).sock" } }
 
     /// The sockets that processes of this user have made here.
-    package static func present() -> [String] {
+    public static func present() -> [String] {
         guard let folder = folder() else { return [] }
         return PrivateFolder.entries(folder).filter { $0.hasPrefix("authproxy-") && $0.hasSuffix(".sock") }
             .map { "\(folder)/\($0)" }

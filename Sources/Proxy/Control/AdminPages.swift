@@ -67,6 +67,6 @@ enum JSONText {
     }
 }
 
-package enum ProductVersion {
-    package static let text = "0.1.0"
+public enum ProductVersion {
+    public static let text = "0.1.0"
 }

@@ -3,25 +3,25 @@ internal import Policy
 internal import Transport
 
 /// What reading the configuration gave.
-package enum ConfigurationOutcome: Sendable {
+public enum ConfigurationOutcome: Sendable {
     case loaded(Configuration, dependencies: [String])
     case faulty(String)
 }
 
 /// How a server is started, as the command line has it.
-package struct ServerOptions {
-    package var load: () -> ConfigurationOutcome
-    package var watchesConfiguration = false
-    package var command: [String] = []
+public struct ServerOptions {
+    public var load: () -> ConfigurationOutcome
+    public var watchesConfiguration = false
+    public var command: [String] = []
     /// Said to a person on a terminal when the proxy is up: one line per listener.
-    package var announce: (_ urls: [String]) -> Void = { _ in }
-    package var isTerminal = false
-    package init(load: @escaping () -> ConfigurationOutcome) { self.load = load }
+    public var announce: (_ urls: [String]) -> Void = { _ in }
+    public var isTerminal = false
+    public init(load: @escaping () -> ConfigurationOutcome) { self.load = load }
 }
 
 /// The control plane: signals, reload, watched files, administration. It runs on the thread that calls `run`; requests are
 /// the workers' work, who are told of changes by their mailboxes.
-package final class Server {
+public final class Server {
     let loop: EventLoop
     let options: ServerOptions
     private(set) var configuration: Configuration
@@ -46,15 +46,15 @@ package final class Server {
     private(set) var labels = MetricLabels()
     private var indexes = MetricIndexes()
 
-    package static let forcedStop: Int32 = 3
+    public static let forcedStop: Int32 = 3
 
-    package struct StartFailure: Error {
-        package var text: String
-        package var isConfiguration: Bool
+    public struct StartFailure: Error {
+        public var text: String
+        public var isConfiguration: Bool
     }
 
     /// Opens what is to be listened on and starts the workers. Before the first other thread of the process.
-    package init(_ options: ServerOptions, configuration: Configuration, dependencies: [String]) throws(StartFailure) {
+    public init(_ options: ServerOptions, configuration: Configuration, dependencies: [String]) throws(StartFailure) {
         self.options = options
         self.configuration = configuration
         lastReloadAt = startedAt
@@ -143,7 +143,7 @@ package final class Server {
     // MARK: Running
 
     /// Serves until it is told to stop; the process's exit status.
-    package func run() -> Int32 {
+    public func run() -> Int32 {
         let urls = sockets.bound.map { Self.url(of: $0.definition, port: $0.port) }
         logWriter.log(.info, "listening on \(urls.joined(separator: ", "))")
         for warning in configuration.warnings { logWriter.log(.warn, warning) }

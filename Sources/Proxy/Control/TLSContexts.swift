@@ -1,5 +1,5 @@
 internal import Policy
-package import Transport
+public import Transport
 
 /// What one worker makes TLS sessions from: for each listener and each upstream of a configuration that has TLS.
 ///
@@ -50,15 +50,15 @@ final class TLSContexts {
 }
 
 /// Certificates, keys and lists, read from their files.
-package enum TLSFiles {
-    package struct Failure: Error {
-        package var path: String
-        package var text: String
+public enum TLSFiles {
+    public struct Failure: Error {
+        public var path: String
+        public var text: String
     }
 
     private static let largest = 16 << 20
 
-    package static func settings(_ tls: ListenerTLS) throws(Failure) -> TLSServerSettings {
+    public static func settings(_ tls: ListenerTLS) throws(Failure) -> TLSServerSettings {
         var settings = TLSServerSettings(certificates: try tls.certificates.map(certificate))
         settings.clientAuthorities = try tls.clientAuthorities.map(authorities)
         settings.clientRevocations = try tls.clientRevocations.map(revocations)
@@ -68,7 +68,7 @@ package enum TLSFiles {
         return settings
     }
 
-    package static func settings(_ tls: UpstreamTLS) throws(Failure) -> TLSClientSettings {
+    public static func settings(_ tls: UpstreamTLS) throws(Failure) -> TLSClientSettings {
         var settings = TLSClientSettings()
         settings.authorities = try tls.authorities.map(authorities)
         settings.certificate = try tls.certificate.map(certificate)
@@ -76,7 +76,7 @@ package enum TLSFiles {
         return settings
     }
 
-    package static func certificate(_ files: CertificateFiles) throws(Failure) -> TLSCertificate {
+    public static func certificate(_ files: CertificateFiles) throws(Failure) -> TLSCertificate {
         // Both may be one file.
         var certificate = try read(files.certificate)
         defer { for index in certificate.indices { certificate[index] = 0 } }
@@ -89,11 +89,11 @@ package enum TLSFiles {
         }
     }
 
-    package static func authorities(_ path: String) throws(Failure) -> [UInt8] {
+    public static func authorities(_ path: String) throws(Failure) -> [UInt8] {
         try checked(path) { (text) throws(TLSError) in try TLSFileCheck.authorities(text) }
     }
 
-    package static func revocations(_ path: String) throws(Failure) -> [UInt8] {
+    public static func revocations(_ path: String) throws(Failure) -> [UInt8] {
         try checked(path) { (text) throws(TLSError) in try TLSFileCheck.revocations(text) }
     }
 

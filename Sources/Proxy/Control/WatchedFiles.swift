@@ -1,4 +1,4 @@
-package import Policy
+public import Policy
 internal import Transport
 
 /// The files whose new content takes effect by itself: secrets, URL lists and certificates always, the configuration if asked.
@@ -92,14 +92,14 @@ final class WatchedFiles {
 }
 
 /// Reads a secret's file: one trailing newline is not part of the secret.
-package enum SecretFile {
-    package static let limit = 1024 * 1024
+public enum SecretFile {
+    public static let limit = 1024 * 1024
 
-    package struct Failure: Error {
-        package var text: String
+    public struct Failure: Error {
+        public var text: String
     }
 
-    package static func read(_ path: String) throws(Failure) -> Secret {
+    public static func read(_ path: String) throws(Failure) -> Secret {
         var bytes: [UInt8]
         do {
             bytes = try FileContent.read(path, limit: limit)
@@ -116,7 +116,7 @@ package enum SecretFile {
 }
 
 /// The URL lists that rules name, each once.
-package enum URLListFiles {
+public enum URLListFiles {
     static func definitions(_ rules: [RuleDefinition]) -> [URLListDefinition] {
         var found: [URLListDefinition] = []
         func collect(_ match: MatchDefinition) {
@@ -135,5 +135,5 @@ package enum URLListFiles {
             definition: definition, text: (try? FileContent.read(definition.path, limit: FileContent.listLimit)) ?? last)
     }
 
-    package static func read(_ rules: [RuleDefinition]) -> [URLListSource] { definitions(rules).map { read($0) } }
+    public static func read(_ rules: [RuleDefinition]) -> [URLListSource] { definitions(rules).map { read($0) } }
 }

@@ -1,37 +1,37 @@
-package import HTTP
+public import HTTP
 
 /// What one exchange leaves behind for the access log: its numbers. Filled in while it goes on.
-package struct AccessRecord: Sendable {
+public struct AccessRecord: Sendable {
     /// Microseconds of the monotonic clock.
-    package var startedAt: Int64 = 0
-    package var endedAt: Int64 = 0
+    public var startedAt: Int64 = 0
+    public var endedAt: Int64 = 0
     /// What the client was sent; 499 when it went away before, 0 when nothing was sent.
-    package var status = 0
+    public var status = 0
     /// Content only, as received and as sent.
-    package var bytesIn: UInt64 = 0
-    package var bytesOut: UInt64 = 0
+    public var bytesIn: UInt64 = 0
+    public var bytesOut: UInt64 = 0
     /// 0 when no upstream answered.
-    package var upstreamStatus = 0
+    public var upstreamStatus = 0
     /// When the last request to an upstream was begun; 0 when none was.
-    package var upstreamStartedAt: Int64 = 0
-    package var upstreamAnsweredAt: Int64 = 0
+    public var upstreamStartedAt: Int64 = 0
+    public var upstreamAnsweredAt: Int64 = 0
     /// Sends to upstreams, retries and redirect hops included.
-    package var attempts = 0
+    public var attempts = 0
     /// Redirects followed.
-    package var hops = 0
+    public var hops = 0
     /// The last send went over a connection that had been used before.
-    package var connectionWasReused = false
+    public var connectionWasReused = false
     /// Why the proxy itself answered or ended the exchange.
-    package var reason: StaticString?
+    public var reason: StaticString?
 
-    package init() {}
+    public init() {}
 
-    package mutating func reset(startedAt time: Int64) {
+    public mutating func reset(startedAt time: Int64) {
         self = AccessRecord()
         startedAt = time
     }
 
-    package mutating func upstreamAsked(at time: Int64, overReusedConnection isReused: Bool) {
+    public mutating func upstreamAsked(at time: Int64, overReusedConnection isReused: Bool) {
         attempts += 1
         upstreamStartedAt = time
         upstreamAnsweredAt = 0
@@ -39,34 +39,34 @@ package struct AccessRecord: Sendable {
         connectionWasReused = isReused
     }
 
-    package mutating func upstreamAnswered(_ status: Int, at time: Int64) {
+    public mutating func upstreamAnswered(_ status: Int, at time: Int64) {
         upstreamStatus = status
         upstreamAnsweredAt = time
     }
 
-    package var durationMicroseconds: Int64 { max(0, endedAt - startedAt) }
+    public var durationMicroseconds: Int64 { max(0, endedAt - startedAt) }
 
     /// From the request to the head of the answer; nil when there was none.
-    package var upstreamMicroseconds: Int64? {
+    public var upstreamMicroseconds: Int64? {
         upstreamAnsweredAt > 0 && upstreamStartedAt > 0 ? max(0, upstreamAnsweredAt - upstreamStartedAt) : nil
     }
 }
 
 /// The texts of an access log line, read where they lie; what is empty is left out of the line.
-package struct AccessTexts: ~Escapable {
-    package var requestID: Span<UInt8>
-    package var clientAddress: Span<UInt8>
-    package var method: Span<UInt8>
-    package var host: Span<UInt8>
-    package var path: Span<UInt8>
+public struct AccessTexts: ~Escapable {
+    public var requestID: Span<UInt8>
+    public var clientAddress: Span<UInt8>
+    public var method: Span<UInt8>
+    public var host: Span<UInt8>
+    public var path: Span<UInt8>
     /// Only the names in it are written.
-    package var query: Span<UInt8>
-    package var rule: Span<UInt8>
-    package var upstream: Span<UInt8>
-    package var version = HTTPVersion.http11
+    public var query: Span<UInt8>
+    public var rule: Span<UInt8>
+    public var upstream: Span<UInt8>
+    public var version = HTTPVersion.http11
 
     @_lifetime(immortal)
-    package init() {
+    public init() {
         let none = unsafe _overrideLifetime(Span<UInt8>(), borrowing: ())
         requestID = none
         clientAddress = none

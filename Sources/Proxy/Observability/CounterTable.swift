@@ -1,21 +1,21 @@
 /// Counters under packed keys: a small open-addressing table, cheap to add to and to copy.
-package struct CounterTable: Sendable {
+public struct CounterTable: Sendable {
     /// Series beyond these are counted together: an upstream may answer with any status, and that must not cost memory.
     static let mostEntries = 8_192
 
     /// Key + 1; 0 where there is none.
     private var keys: [UInt64]
     private var values: [UInt64]
-    private(set) package var entryCount = 0
-    private(set) package var overflow: UInt64 = 0
+    private(set) public var entryCount = 0
+    private(set) public var overflow: UInt64 = 0
 
-    package init() {
+    public init() {
         keys = Array(repeating: 0, count: 64)
         values = Array(repeating: 0, count: 64)
     }
 
     /// `key` is below the largest value.
-    package mutating func add(_ key: UInt64, _ amount: UInt64 = 1) {
+    public mutating func add(_ key: UInt64, _ amount: UInt64 = 1) {
         let stored = key &+ 1
         var slot = Self.slot(stored, keys.count)
         while keys[slot] != stored {
@@ -25,7 +25,7 @@ package struct CounterTable: Sendable {
         values[slot] &+= amount
     }
 
-    package subscript(key: UInt64) -> UInt64 {
+    public subscript(key: UInt64) -> UInt64 {
         let stored = key &+ 1
         var slot = Self.slot(stored, keys.count)
         while keys[slot] != stored {
@@ -68,11 +68,11 @@ package struct CounterTable: Sendable {
     }
 
     /// In the order of keys.
-    package var entries: [(key: UInt64, value: UInt64)] {
+    public var entries: [(key: UInt64, value: UInt64)] {
         keys.indices.filter { keys[$0] != 0 }.map { (keys[$0] - 1, values[$0]) }.sorted { $0.0 < $1.0 }
     }
 
-    package static func + (left: CounterTable, right: CounterTable) -> CounterTable {
+    public static func + (left: CounterTable, right: CounterTable) -> CounterTable {
         var sum = left
         for (key, value) in right.entries { sum.add(key, value) }
         sum.overflow &+= right.overflow

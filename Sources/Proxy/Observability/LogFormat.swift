@@ -1,26 +1,26 @@
-package import HTTP
+public import HTTP
 
 /// How log lines look: JSON objects, text, or text with colours for a terminal.
-package enum LogStyle: UInt8, Sendable { case json, text, colour }
+public enum LogStyle: UInt8, Sendable { case json, text, colour }
 
 /// The value of a field of a log line. There is no way to make one from a secret.
-package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+public enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
     case text(String)
     case number(Int)
     case flag(Bool)
 
-    package init(stringLiteral value: String) { self = .text(value) }
-    package init(integerLiteral value: Int) { self = .number(value) }
-    package init(booleanLiteral value: Bool) { self = .flag(value) }
+    public init(stringLiteral value: String) { self = .text(value) }
+    public init(integerLiteral value: Int) { self = .number(value) }
+    public init(booleanLiteral value: Bool) { self = .flag(value) }
 }
 
 /// A line of the log that is about no single request.
-package struct LogLine: Sendable {
-    package var level: LogDefinition.Level
-    package var message: String
-    package var fields: [(name: StaticString, value: LogValue)]
+public struct LogLine: Sendable {
+    public var level: LogDefinition.Level
+    public var message: String
+    public var fields: [(name: StaticString, value: LogValue)]
 
-    package init(
+    public init(
         _ level: LogDefinition.Level, _ message: String, _ fields: [(name: StaticString, value: LogValue)] = []
     ) {
         self.level = level
@@ -30,7 +30,7 @@ package struct LogLine: Sendable {
 }
 
 extension LogDefinition.Level {
-    package var name: StaticString {
+    public var name: StaticString {
         switch self {
         case .error: "error"
         case .warn: "warn"
@@ -50,14 +50,14 @@ extension LogDefinition.Level {
 }
 
 /// Writes log lines, each with its line end, into a buffer; allocates nothing for those of requests. One thread owns it.
-package final class LogFormatter {
+public final class LogFormatter {
     private let date = ByteBuffer(capacity: 32)
     private var dateSecond: Int64 = .min
 
-    package init() {}
+    public init() {}
 
     /// `time` is in milliseconds since 1970.
-    package func write(_ line: LogLine, style: LogStyle, time: Int64, to out: ByteBuffer) {
+    public func write(_ line: LogLine, style: LogStyle, time: Int64, to out: ByteBuffer) {
         guard style == .json else { return writeText(line, coloured: style == .colour, time: time, to: out) }
         beginJSON(line.level, time: time, to: out)
         append(json: line.message, to: out)
@@ -74,7 +74,7 @@ package final class LogFormatter {
         out.append("}\n")
     }
 
-    package func write(
+    public func write(
         _ record: AccessRecord, _ texts: borrowing AccessTexts, style: LogStyle, time: Int64, to out: ByteBuffer
     ) {
         guard style == .json else { return writeText(record, texts, coloured: style == .colour, time: time, to: out) }

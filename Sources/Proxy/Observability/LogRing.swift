@@ -23,7 +23,7 @@ final class LogAlarm: Sendable {
 /// only grow; modulo the capacity they index the storage) belong to the reader, all others to the producer. The producer
 /// publishes bytes by storing `filled` after writing them, the reader returns them by storing `taken` after copying them, and
 /// each loads the other's position with acquire semantics before touching what it was given. `knownTaken` is the producer's.
-package final class LogRing: @unchecked Sendable {
+public final class LogRing: @unchecked Sendable {
     static let defaultCapacity = 256 * 1024
     private static let prefixLength = MemoryLayout<UInt32>.size
 
@@ -46,13 +46,13 @@ package final class LogRing: @unchecked Sendable {
     deinit { storage.deallocate() }
 
     /// Records dropped so far; any thread may ask.
-    package var droppedCount: Int { dropped.load(ordering: .relaxed) }
+    public var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
     // MARK: The worker's end
 
     /// Hands a record to the writer; false when there was no room and it is lost.
     @discardableResult
-    package func append(_ record: Span<UInt8>) -> Bool {
+    public func append(_ record: Span<UInt8>) -> Bool {
         let needed = record.count + Self.prefixLength
         let start = filled.load(ordering: .relaxed)
         // The writer's position as last seen is good enough until it says that half is used.

@@ -1,12 +1,12 @@
 internal import HTTP
 internal import Synchronization
-package import Transport
+public import Transport
 
 /// The log of the process: one thread that writes what workers put into their rings and what the control plane says.
 ///
 /// No thread that logs ever waits for the destination; lines that it does not take in time are dropped, counted, and the
 /// log says how many when it can.
-package final class LogWriter: Sendable {
+public final class LogWriter: Sendable {
     /// What the writing thread is to do next.
     struct Orders {
         var lines: [UInt8] = []
@@ -51,7 +51,7 @@ package final class LogWriter: Sendable {
     private let endedComplete = Atomic(false)
 
     /// Opens the destination and starts the thread.
-    package init(_ definition: LogDefinition, allowsColour: Bool) throws(FileSystemError) {
+    public init(_ definition: LogDefinition, allowsColour: Bool) throws(FileSystemError) {
         let output = try LogOutput(opening: definition.destination)
         let style = output.style(definition.format, allowsColour: allowsColour)
         self.allowsColour = allowsColour
@@ -67,14 +67,14 @@ package final class LogWriter: Sendable {
     }
 
     /// A ring for a thread of its own to log through; it lives as long as the log.
-    package func makeRing() -> LogRing {
+    public func makeRing() -> LogRing {
         let ring = LogRing(alarm: alarm)
         orders.withLock { $0.rings.append(ring) }
         return ring
     }
 
     /// For any thread but a worker's data path. Lines of a level that is not wanted cost nothing.
-    package func log(
+    public func log(
         _ level: LogDefinition.Level, _ message: String, _ fields: [(name: StaticString, value: LogValue)] = []
     ) {
         guard wants(level) else { return }
@@ -91,20 +91,20 @@ package final class LogWriter: Sendable {
         alarm.wake.signal()
     }
 
-    package func wants(_ level: LogDefinition.Level) -> Bool { level.rawValue <= settings.level.rawValue }
+    public func wants(_ level: LogDefinition.Level) -> Bool { level.rawValue <= settings.level.rawValue }
 
     var settings: Settings { Settings(packed: settingsWord.load(ordering: .relaxed)) }
 
     func use(_ settings: Settings) { settingsWord.store(settings.packed, ordering: .relaxed) }
 
     /// Opens the file anew, for who has moved it away; lines written from now on are in the new one.
-    package func reopen() { order { $0.reopens = true } }
+    public func reopen() { order { $0.reopens = true } }
 
     /// Of a new configuration; a destination that can not be opened leaves the old one in use.
-    package func apply(_ definition: LogDefinition) { order { $0.definition = definition } }
+    public func apply(_ definition: LogDefinition) { order { $0.definition = definition } }
 
     /// Writes what there is and ends the thread; false when the destination did not take it in time.
-    package func stop(withinMilliseconds limit: Int) -> Bool {
+    public func stop(withinMilliseconds limit: Int) -> Bool {
         let deadline = FileSystemCalls.monotonicMilliseconds + Int64(limit)
         order { $0.deadline = deadline }
         // A write that was let in may still hang in the kernel: the thread is left behind then.
@@ -119,7 +119,7 @@ package final class LogWriter: Sendable {
     func countLost(_ lines: Int) { lost.add(lines, ordering: .relaxed) }
 
     /// Lines dropped so far, for whatever reason.
-    package var lostLines: Int {
+    public var lostLines: Int {
         let rings = orders.withLock { $0.rings }
         return rings.reduce(lost.load(ordering: .relaxed)) { $0 + $1.droppedCount }
     }

@@ -1,21 +1,21 @@
 internal import Policy
 
 /// The numbers under which a configuration's listeners, rules, upstreams and credentials are counted, by their index in it.
-package struct MetricIndexes: Sendable, Equatable {
+public struct MetricIndexes: Sendable, Equatable {
     /// No rule took the request, or there are more names than numbers.
-    package static let none = UInt16.max
+    public static let none = UInt16.max
 
-    package var listeners: [UInt16] = []
-    package var rules: [UInt16] = []
-    package var upstreams: [UInt16] = []
-    package var credentials: [UInt16] = []
+    public var listeners: [UInt16] = []
+    public var rules: [UInt16] = []
+    public var upstreams: [UInt16] = []
+    public var credentials: [UInt16] = []
 }
 
 /// All names that were ever counted under. A name keeps its number over reloads, so a counter never changes its meaning.
 ///
 /// Names come from configurations only; no client can make a label.
-package struct MetricLabels: Sendable {
-    package struct Names: Sendable {
+public struct MetricLabels: Sendable {
+    public struct Names: Sendable {
         private(set) var names: [String] = []
         private var numbers: [String: UInt16] = [:]
 
@@ -32,15 +32,15 @@ package struct MetricLabels: Sendable {
         subscript(number: UInt16) -> String { Int(number) < names.count ? names[Int(number)] : "" }
     }
 
-    package private(set) var listeners = Names()
-    package private(set) var rules = Names()
-    package private(set) var upstreams = Names()
-    package private(set) var credentials = Names()
+    public private(set) var listeners = Names()
+    public private(set) var rules = Names()
+    public private(set) var upstreams = Names()
+    public private(set) var credentials = Names()
 
-    package init() {}
+    public init() {}
 
     /// Numbers for a configuration that comes into force.
-    package mutating func adopt(_ configuration: Configuration) -> MetricIndexes {
+    public mutating func adopt(_ configuration: Configuration) -> MetricIndexes {
         var indexes = MetricIndexes()
         indexes.listeners = configuration.listeners.map { listeners.number(of: $0.display) }
         indexes.rules = configuration.rules.map { rules.number(of: $0.name) }

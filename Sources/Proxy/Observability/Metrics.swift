@@ -1,8 +1,8 @@
-package import HTTP
-package import Policy
+public import HTTP
+public import Policy
 
 /// What became of a redirect that an upstream sent under a rule that follows them.
-package enum RedirectResult: Int, Sendable, CaseIterable {
+public enum RedirectResult: Int, Sendable, CaseIterable {
     case followed, handedBack, loop, refused
 
     var name: StaticString {
@@ -16,7 +16,7 @@ package enum RedirectResult: Int, Sendable, CaseIterable {
 }
 
 /// What became of a credential when a request was sent.
-package enum InjectionResult: Int, Sendable, CaseIterable {
+public enum InjectionResult: Int, Sendable, CaseIterable {
     case injected, failed, withheld
 
     var name: StaticString {
@@ -29,12 +29,12 @@ package enum InjectionResult: Int, Sendable, CaseIterable {
 }
 
 /// TLS handshakes, by how they ended.
-package struct Handshakes: Sendable {
-    package var full: UInt64 = 0
-    package var resumed: UInt64 = 0
-    package var failed: UInt64 = 0
+public struct Handshakes: Sendable {
+    public var full: UInt64 = 0
+    public var resumed: UInt64 = 0
+    public var failed: UInt64 = 0
 
-    package mutating func note(resumed isResumed: Bool) { if isResumed { resumed &+= 1 } else { full &+= 1 } }
+    public mutating func note(resumed isResumed: Bool) { if isResumed { resumed &+= 1 } else { full &+= 1 } }
 
     mutating func add(_ other: Handshakes) {
         full &+= other.full
@@ -44,7 +44,7 @@ package struct Handshakes: Sendable {
 }
 
 /// All counters of a worker, or the sum of several workers'.
-package struct MetricsSnapshot: Sendable {
+public struct MetricsSnapshot: Sendable {
     /// Upper bounds of the buckets of request durations, in microseconds.
     static let durationBounds: [Int64] = [
         500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
@@ -52,35 +52,35 @@ package struct MetricsSnapshot: Sendable {
     ]
 
     /// Keys: ``requestKey(listener:rule:status:method:)``.
-    package var requests = CounterTable()
+    public var requests = CounterTable()
     /// One more than there are bounds; not cumulative.
-    package var durations = [UInt64](repeating: 0, count: MetricsSnapshot.durationBounds.count + 1)
-    package var durationMicroseconds: UInt64 = 0
-    package var requestsInFlight = 0
-    package var clientConnectionsOpen = 0
-    package var clientConnectionsAccepted: UInt64 = 0
-    package var clientConnectionsShed: UInt64 = 0
-    package var clientHandshakes = Handshakes()
-    package var upstreamHandshakes = Handshakes()
+    public var durations = [UInt64](repeating: 0, count: MetricsSnapshot.durationBounds.count + 1)
+    public var durationMicroseconds: UInt64 = 0
+    public var requestsInFlight = 0
+    public var clientConnectionsOpen = 0
+    public var clientConnectionsAccepted: UInt64 = 0
+    public var clientConnectionsShed: UInt64 = 0
+    public var clientHandshakes = Handshakes()
+    public var upstreamHandshakes = Handshakes()
     /// Keys: ``upstreamKey(_:status:)``.
-    package var upstreamRequests = CounterTable()
-    package var upstreamConnectionsIdle = 0
-    package var upstreamConnectionsActive = 0
-    package var upstreamConnectionsOpened: UInt64 = 0
-    package var upstreamConnectionsReused: UInt64 = 0
-    package var upstreamConnectionsFailed: UInt64 = 0
-    package var upstreamRetries: UInt64 = 0
-    package var rejected = [UInt64](repeating: 0, count: Rejection.allCases.count)
+    public var upstreamRequests = CounterTable()
+    public var upstreamConnectionsIdle = 0
+    public var upstreamConnectionsActive = 0
+    public var upstreamConnectionsOpened: UInt64 = 0
+    public var upstreamConnectionsReused: UInt64 = 0
+    public var upstreamConnectionsFailed: UInt64 = 0
+    public var upstreamRetries: UInt64 = 0
+    public var rejected = [UInt64](repeating: 0, count: Rejection.allCases.count)
     /// Keys: credential << 8 | result.
-    package var injections = CounterTable()
-    package var redirects = [UInt64](repeating: 0, count: RedirectResult.allCases.count)
-    package var http2Abuse = [UInt64](repeating: 0, count: HTTP2Abuse.allCases.count)
-    package var tunnelsOpen = 0
-    package var tunnelsOpened: UInt64 = 0
-    package var bytesReceived: UInt64 = 0
-    package var bytesSent: UInt64 = 0
+    public var injections = CounterTable()
+    public var redirects = [UInt64](repeating: 0, count: RedirectResult.allCases.count)
+    public var http2Abuse = [UInt64](repeating: 0, count: HTTP2Abuse.allCases.count)
+    public var tunnelsOpen = 0
+    public var tunnelsOpened: UInt64 = 0
+    public var bytesReceived: UInt64 = 0
+    public var bytesSent: UInt64 = 0
 
-    package init() {}
+    public init() {}
 
     static func requestKey(listener: UInt16, rule: UInt16, status: Int, method: Method) -> UInt64 {
         UInt64(listener) << 40 | UInt64(rule) << 24 | code(status) << 8 | UInt64(method.rawValue)
@@ -91,7 +91,7 @@ package struct MetricsSnapshot: Sendable {
     /// 0 for what is no status code.
     private static func code(_ status: Int) -> UInt64 { status >= 100 && status <= 599 ? UInt64(status) : 0 }
 
-    package static func + (left: MetricsSnapshot, right: MetricsSnapshot) -> MetricsSnapshot {
+    public static func + (left: MetricsSnapshot, right: MetricsSnapshot) -> MetricsSnapshot {
         var sum = left
         sum.requests = left.requests + right.requests
         for index in sum.durations.indices { sum.durations[index] &+= right.durations[index] }
@@ -124,21 +124,21 @@ package struct MetricsSnapshot: Sendable {
 /// The counters of one worker: plain additions by its own thread, no atomics. Others get ``snapshot`` through its mailbox.
 ///
 /// Listeners, rules, upstreams and credentials go by their numbers in ``MetricIndexes``, which stay the same over reloads.
-package final class WorkerMetrics {
+public final class WorkerMetrics {
     private var counts = MetricsSnapshot()
 
-    package init() {}
+    public init() {}
 
     /// A copy; the next addition after it copies the tables once.
-    package var snapshot: MetricsSnapshot { counts }
+    public var snapshot: MetricsSnapshot { counts }
 
     // MARK: Exchanges
 
-    package func exchangeBegan() { counts.requestsInFlight += 1 }
-    package func exchangeEnded() { counts.requestsInFlight -= 1 }
+    public func exchangeBegan() { counts.requestsInFlight += 1 }
+    public func exchangeEnded() { counts.requestsInFlight -= 1 }
 
     /// `rule` and `listener` are numbers of ``MetricIndexes``, or `.none` there.
-    package func requestAnswered(
+    public func requestAnswered(
         listener: UInt16, rule: UInt16, status: Int, method: Method, durationMicroseconds duration: Int64,
         bytesIn: UInt64, bytesOut: UInt64
     ) {
@@ -153,58 +153,58 @@ package final class WorkerMetrics {
         counts.bytesSent &+= bytesOut
     }
 
-    package func rejected(_ rejection: Rejection) {
+    public func rejected(_ rejection: Rejection) {
         guard let index = Rejection.allCases.firstIndex(of: rejection) else { return }
         counts.rejected[index] &+= 1
     }
 
     func http2Abused(_ abuse: HTTP2Abuse) { counts.http2Abuse[abuse.rawValue] &+= 1 }
 
-    package func redirected(_ result: RedirectResult) { counts.redirects[result.rawValue] &+= 1 }
+    public func redirected(_ result: RedirectResult) { counts.redirects[result.rawValue] &+= 1 }
 
-    package func credential(_ credential: UInt16, _ result: InjectionResult) {
+    public func credential(_ credential: UInt16, _ result: InjectionResult) {
         counts.injections.add(UInt64(credential) << 8 | UInt64(result.rawValue))
     }
 
-    package func tunnelOpened() {
+    public func tunnelOpened() {
         counts.tunnelsOpen += 1
         counts.tunnelsOpened &+= 1
     }
 
-    package func tunnelClosed() { counts.tunnelsOpen -= 1 }
+    public func tunnelClosed() { counts.tunnelsOpen -= 1 }
 
     // MARK: Client connections
 
-    package func clientAccepted() {
+    public func clientAccepted() {
         counts.clientConnectionsAccepted &+= 1
         counts.clientConnectionsOpen += 1
     }
 
-    package func clientClosed() { counts.clientConnectionsOpen -= 1 }
+    public func clientClosed() { counts.clientConnectionsOpen -= 1 }
 
     /// Turned away since there are too many.
-    package func clientShed() { counts.clientConnectionsShed &+= 1 }
+    public func clientShed() { counts.clientConnectionsShed &+= 1 }
 
-    package func handshakeCompleted(resumed: Bool) { counts.clientHandshakes.note(resumed: resumed) }
-    package func handshakeFailed() { counts.clientHandshakes.failed &+= 1 }
+    public func handshakeCompleted(resumed: Bool) { counts.clientHandshakes.note(resumed: resumed) }
+    public func handshakeFailed() { counts.clientHandshakes.failed &+= 1 }
 
     // MARK: Upstreams
 
-    package func upstreamHandshakeCompleted(resumed: Bool) { counts.upstreamHandshakes.note(resumed: resumed) }
-    package func upstreamHandshakeFailed() { counts.upstreamHandshakes.failed &+= 1 }
+    public func upstreamHandshakeCompleted(resumed: Bool) { counts.upstreamHandshakes.note(resumed: resumed) }
+    public func upstreamHandshakeFailed() { counts.upstreamHandshakes.failed &+= 1 }
 
     /// Status 0: no answer came.
-    package func upstreamAnswered(_ upstream: UInt16, status: Int) {
+    public func upstreamAnswered(_ upstream: UInt16, status: Int) {
         counts.upstreamRequests.add(MetricsSnapshot.upstreamKey(upstream, status: status))
     }
 
-    package func upstreamConnectionOpened() { counts.upstreamConnectionsOpened &+= 1 }
-    package func upstreamConnectionReused() { counts.upstreamConnectionsReused &+= 1 }
-    package func upstreamConnectFailed() { counts.upstreamConnectionsFailed &+= 1 }
-    package func upstreamRetried() { counts.upstreamRetries &+= 1 }
+    public func upstreamConnectionOpened() { counts.upstreamConnectionsOpened &+= 1 }
+    public func upstreamConnectionReused() { counts.upstreamConnectionsReused &+= 1 }
+    public func upstreamConnectFailed() { counts.upstreamConnectionsFailed &+= 1 }
+    public func upstreamRetried() { counts.upstreamRetries &+= 1 }
 
     /// As they are now: set by the worker before it is asked for a snapshot, or whenever they change.
-    package func setUpstreamConnections(idle: Int, active: Int) {
+    public func setUpstreamConnections(idle: Int, active: Int) {
         counts.upstreamConnectionsIdle = idle
         counts.upstreamConnectionsActive = active
     }

@@ -1,35 +1,35 @@
-package import HTTP
+public import HTTP
 internal import Policy
 
 /// What is measured of the process as a whole, by the control plane.
-package struct ProcessMetrics: Sendable {
-    package struct CredentialState: Sendable {
-        package var name: String
-        package var refreshed: UInt64 = 0
-        package var failed: UInt64 = 0
+public struct ProcessMetrics: Sendable {
+    public struct CredentialState: Sendable {
+        public var name: String
+        public var refreshed: UInt64 = 0
+        public var failed: UInt64 = 0
         /// Seconds since 1970; nil when it does not expire or there is none.
-        package var expiresAt: Int64?
-        package init(name: String) { self.name = name }
+        public var expiresAt: Int64?
+        public init(name: String) { self.name = name }
     }
 
-    package var version = ""
+    public var version = ""
     /// Seconds since 1970, as the other times.
-    package var startedAt: Int64 = 0
-    package var lastReloadSucceeded = true
-    package var lastReloadAt: Int64 = 0
-    package var credentials: [CredentialState] = []
-    package var logLinesDropped = 0
-    package var workers = 0
-    package init() {}
+    public var startedAt: Int64 = 0
+    public var lastReloadSucceeded = true
+    public var lastReloadAt: Int64 = 0
+    public var credentials: [CredentialState] = []
+    public var logLinesDropped = 0
+    public var workers = 0
+    public init() {}
 }
 
 /// Metrics in the Prometheus text format, version 0.0.4.
-package struct PrometheusText {
-    package static let contentType: StaticString = "text/plain; version=0.0.4; charset=utf-8"
+public struct PrometheusText {
+    public static let contentType: StaticString = "text/plain; version=0.0.4; charset=utf-8"
 
     private let out = ByteBuffer(capacity: 16 * 1024)
 
-    package static func render(_ metrics: MetricsSnapshot, labels: MetricLabels, process: ProcessMetrics) -> ByteBuffer {
+    public static func render(_ metrics: MetricsSnapshot, labels: MetricLabels, process: ProcessMetrics) -> ByteBuffer {
         let text = PrometheusText()
         text.writeRequests(metrics, labels)
         text.writeConnections(metrics, labels)

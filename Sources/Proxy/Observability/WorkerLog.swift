@@ -2,25 +2,25 @@ internal import HTTP
 internal import Transport
 
 /// A worker's way to the log: formats where nothing is allocated, and hands over through a ring. One thread owns it.
-package final class WorkerLog {
+public final class WorkerLog {
     private let writer: LogWriter
     private let ring: LogRing
     private let formatter = LogFormatter()
     private let line = ByteBuffer(capacity: 4_096)
 
     /// Made on any thread, then used by one.
-    package init(_ writer: LogWriter) {
+    public init(_ writer: LogWriter) {
         self.writer = writer
         ring = writer.makeRing()
     }
 
     /// Whether access lines are wanted: spares collecting their texts.
-    package var wantsAccess: Bool {
+    public var wantsAccess: Bool {
         let settings = writer.settings
         return settings.access && settings.level.rawValue >= LogDefinition.Level.info.rawValue
     }
 
-    package func access(_ record: AccessRecord, _ texts: borrowing AccessTexts) {
+    public func access(_ record: AccessRecord, _ texts: borrowing AccessTexts) {
         guard wantsAccess else { return }
         line.clear()
         formatter.write(
@@ -29,7 +29,7 @@ package final class WorkerLog {
     }
 
     /// Not for each request: makes strings.
-    package func log(
+    public func log(
         _ level: LogDefinition.Level, _ message: String, _ fields: [(name: StaticString, value: LogValue)] = []
     ) {
         guard writer.wants(level) else { return }

@@ -2,19 +2,19 @@ internal import COpenSSL
 internal import Glibc
 
 /// The names that a certificate is for (RFC 6125): subject alternative names, and without any the common name.
-package struct CertificateNames: Sendable, Equatable {
+public struct CertificateNames: Sendable, Equatable {
     /// Lower-cased; a wildcard as `*.example.org`.
-    package var hosts: [String]
+    public var hosts: [String]
     /// Literal addresses, as `inet_ntop` writes them.
-    package var addresses: [String]
+    public var addresses: [String]
 
-    package init(hosts: [String], addresses: [String] = []) {
+    public init(hosts: [String], addresses: [String] = []) {
         self.hosts = hosts
         self.addresses = addresses
     }
 
     /// Whether the certificate is for `host`: lower-cased, IPv6 literals in brackets. A wildcard stands for one label.
-    package func covers(_ host: String) -> Bool {
+    public func covers(_ host: String) -> Bool {
         var name = host[...]
         if name.hasPrefix("[") { name = name.dropFirst().dropLast() }
         if addresses.contains(String(name)) { return true }
@@ -81,18 +81,18 @@ extension CertificateNames {
 ///
 /// Exact names go before wildcards; of certificates for one name there may be one a kind of key, of which the first given
 /// counts. Certificates that go together, such as RSA and ECDSA for the same name, form a group.
-package struct ServerNameTable: Sendable {
+public struct ServerNameTable: Sendable {
     /// Positions in the list of certificates that were given.
-    package typealias Group = [Int]
+    public typealias Group = [Int]
 
-    package private(set) var groups: [Group] = []
+    public private(set) var groups: [Group] = []
     private var exact: [String: Int] = [:]
     private var wildcards: [String: Int] = [:]
     /// For clients that name none, or one that no certificate is for: that of the first certificate.
-    package private(set) var defaultGroup = 0
+    public private(set) var defaultGroup = 0
 
     /// `keyType` tells kinds of keys apart.
-    package init(_ certificates: [(names: CertificateNames, keyType: Int32)]) {
+    public init(_ certificates: [(names: CertificateNames, keyType: Int32)]) {
         var members: [String: Group] = [:]
         var order: [String] = []
         for (index, certificate) in certificates.enumerated() {
@@ -119,7 +119,7 @@ package struct ServerNameTable: Sendable {
     }
 
     /// Nil: no certificate is for this name. `name` is lower-cased, without a dot at its end.
-    package func group(for name: String) -> Int? {
+    public func group(for name: String) -> Int? {
         if let found = exact[name] { return found }
         guard let dot = name.firstIndex(of: "."), dot > name.startIndex else { return nil }
         return wildcards[String(name[name.index(after: dot)...])]

@@ -2,10 +2,10 @@ internal import COpenSSL
 
 /// A certificate authority of a user's own, for development: it can vouch for this machine's local names and for nothing else,
 /// so that whoever gets hold of its key gains no more than that (name constraints, RFC 5280 section 4.2.1.10).
-package struct LocalAuthority {
+public struct LocalAuthority {
     /// PEM.
-    package let certificate: [UInt8]
-    package let key: [UInt8]
+    public let certificate: [UInt8]
+    public let key: [UInt8]
 
     private static let years = 365 * 86_400
     /// Browsers refuse longer ones.
@@ -18,14 +18,14 @@ package struct LocalAuthority {
         """
 
     /// One that was made before.
-    package init(certificate: [UInt8], key: [UInt8]) throws(TLSError) {
+    public init(certificate: [UInt8], key: [UInt8]) throws(TLSError) {
         _ = try TLSCertificate(certificate: certificate, key: key)
         self.certificate = certificate
         self.key = key
     }
 
     /// A new one; `owner` is what people see it called by.
-    package init(owner: String) throws(TLSError) {
+    public init(owner: String) throws(TLSError) {
         let key = try Self.makeKey()
         defer { unsafe EVP_PKEY_free(key) }
         let authority = try Self.make(named: "authproxy local authority of \(owner)", lifetime: 10 * Self.years, key: key)
@@ -43,7 +43,7 @@ package struct LocalAuthority {
     }
 
     /// A certificate for this machine's local names, with its key.
-    package func issue() throws(TLSError) -> (certificate: [UInt8], key: [UInt8]) {
+    public func issue() throws(TLSError) -> (certificate: [UInt8], key: [UInt8]) {
         let issuer = try TLSCertificate(certificate: certificate, key: key)
         let key = try Self.makeKey()
         defer { unsafe EVP_PKEY_free(key) }
@@ -62,7 +62,7 @@ package struct LocalAuthority {
     }
 
     /// Whether a certificate that was issued before is this authority's and good for a while.
-    package func stillVouches(for certificate: [UInt8], key: [UInt8]) -> Bool {
+    public func stillVouches(for certificate: [UInt8], key: [UInt8]) -> Bool {
         guard let leaf = try? TLSCertificate(certificate: certificate, key: key),
             let issuer = try? TLSCertificate(certificate: self.certificate, key: self.key)
         else { return false }

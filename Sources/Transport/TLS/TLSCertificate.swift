@@ -4,17 +4,17 @@ internal import Glibc
 /// A certificate with its chain and its private key, as read from PEM.
 ///
 /// SAFETY: the pointers are owned: got once from OpenSSL, freed once in `deinit`.
-package final class TLSCertificate {
+public final class TLSCertificate {
     let chain: [OpaquePointer]
     let key: OpaquePointer
     /// What it is for: lower-cased DNS names, `*.` first where it is a wildcard, and addresses.
-    package let names: CertificateNames
+    public let names: CertificateNames
     /// EVP_PKEY_RSA, EVP_PKEY_EC and so on: a client chooses among the kinds.
     let keyType: Int32
-    package let hasExpired: Bool
+    public let hasExpired: Bool
 
     /// `certificate` is the leaf with its intermediates behind it, `key` the leaf's key; both PEM, and may be one text.
-    package init(certificate: [UInt8], key: [UInt8]) throws(TLSError) {
+    public init(certificate: [UInt8], key: [UInt8]) throws(TLSError) {
         let chain = try PEM.certificates(certificate)
         let secret: OpaquePointer
         do throws(TLSError) {
@@ -112,12 +112,12 @@ enum PEM {
 }
 
 /// PEM texts as the configuration names them, looked at before they are used.
-package enum TLSFileCheck {
-    package static func authorities(_ text: [UInt8]) throws(TLSError) {
+public enum TLSFileCheck {
+    public static func authorities(_ text: [UInt8]) throws(TLSError) {
         for one in try PEM.certificates(text) { unsafe X509_free(one) }
     }
 
-    package static func revocations(_ text: [UInt8]) throws(TLSError) {
+    public static func revocations(_ text: [UInt8]) throws(TLSError) {
         for one in try PEM.revocations(text) { unsafe X509_CRL_free(one) }
     }
 }

@@ -2,23 +2,23 @@ internal import COpenSSL
 internal import Glibc
 
 /// How an upstream's servers are to prove who they are, and how the proxy does, with the content of the files.
-package struct TLSClientSettings {
+public struct TLSClientSettings {
     /// PEM; nil: the system's.
-    package var authorities: [UInt8]?
-    package var certificate: TLSCertificate?
-    package var verifies = true
-    package var protocols = ApplicationProtocol.offered
-    package init() {}
+    public var authorities: [UInt8]?
+    public var certificate: TLSCertificate?
+    public var verifies = true
+    public var protocols = ApplicationProtocol.offered
+    public init() {}
 }
 
 /// The proxy's side of TLS towards an upstream, for one worker.
 ///
 /// SAFETY: the context is owned, and sessions hold this object.
-package final class TLSClientContext {
+public final class TLSClientContext {
     private let context: OpaquePointer
     private let verifies: Bool
 
-    package init(_ settings: TLSClientSettings) throws(TLSError) {
+    public init(_ settings: TLSClientSettings) throws(TLSError) {
         guard let context = unsafe SSL_CTX_new(TLS_client_method()) else { throw .taken("no TLS context to be had") }
         self.context = context
         verifies = settings.verifies
@@ -61,7 +61,7 @@ package final class TLSClientContext {
 
     /// The client's end of a connection to a server that must prove to be `name`: a host name or a literal address.
     /// `protocols`: what is offered in the stead of the context's.
-    package func session(
+    public func session(
         on wire: TLSWire, to name: String, resuming resumption: TLSResumption, offering protocols: [ApplicationProtocol]? = nil
     ) throws(TLSError) -> TLSSession {
         guard let ssl = unsafe SSL_new(context) else { throw .taken("no TLS session to be had") }
@@ -88,10 +88,10 @@ package final class TLSClientContext {
 /// The latest session with one server, to be resumed by the next connection.
 ///
 /// SAFETY: the session is owned.
-package final class TLSResumption {
+public final class TLSResumption {
     fileprivate private(set) var session: OpaquePointer?
 
-    package init() {}
+    public init() {}
 
     deinit { unsafe SSL_SESSION_free(session) }
 
@@ -103,7 +103,7 @@ package final class TLSResumption {
         return true
     }
 
-    package func forget() {
+    public func forget() {
         unsafe SSL_SESSION_free(session)
         session = nil
     }

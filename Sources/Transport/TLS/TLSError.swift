@@ -1,12 +1,12 @@
 internal import COpenSSL
 
 /// Why TLS could not be set up or was ended, as a sentence for the log.
-package struct TLSError: Error, Sendable, Equatable {
-    package var text: String
-    package init(_ text: String) { self.text = text }
+public struct TLSError: Error, Sendable, Equatable {
+    public var text: String
+    public init(_ text: String) { self.text = text }
 
     /// The peer sent a request in plaintext.
-    package var isPlainRequest: Bool { text == Self.plainRequest }
+    public var isPlainRequest: Bool { text == Self.plainRequest }
     private static let plainRequest = "http request"
 
     /// The oldest entry of the thread's error queue, which is emptied: OpenSSL looks at leftovers when it is asked what went wrong.
@@ -18,19 +18,19 @@ package struct TLSError: Error, Sendable, Equatable {
     }
 }
 
-package enum TLSVersion: Sendable, Hashable { case v12, v13 }
+public enum TLSVersion: Sendable, Hashable { case v12, v13 }
 
 extension TLSVersion {
     var number: Int32 { self == .v12 ? TLS1_2_VERSION : TLS1_3_VERSION }
 }
 
 /// The protocols that may be chosen by ALPN (RFC 7301).
-package enum ApplicationProtocol: String, Sendable, Hashable {
+public enum ApplicationProtocol: String, Sendable, Hashable {
     case http11 = "http/1.1"
     case http2 = "h2"
 
     /// What a listener or an upstream offers that names no protocols.
-    package static let offered: [ApplicationProtocol] = [.http2, .http11]
+    public static let offered: [ApplicationProtocol] = [.http2, .http11]
 
     /// Each behind its length (RFC 7301 section 3.1).
     static func wireForm(_ protocols: [ApplicationProtocol]) -> [UInt8] {

@@ -2,24 +2,24 @@ internal import COpenSSL
 internal import Glibc
 
 /// What a listener says of TLS, with the content of its files.
-package struct TLSServerSettings {
-    package enum ClientAuthentication: Sendable { case none, request, require }
+public struct TLSServerSettings {
+    public enum ClientAuthentication: Sendable { case none, request, require }
 
-    package var certificates: [TLSCertificate]
-    package var clientAuthorities: [UInt8]?
-    package var clientRevocations: [UInt8]?
-    package var clientAuthentication = ClientAuthentication.none
-    package var minimumVersion = TLSVersion.v12
+    public var certificates: [TLSCertificate]
+    public var clientAuthorities: [UInt8]?
+    public var clientRevocations: [UInt8]?
+    public var clientAuthentication = ClientAuthentication.none
+    public var minimumVersion = TLSVersion.v12
     /// In the order of preference.
-    package var protocols = ApplicationProtocol.offered
+    public var protocols = ApplicationProtocol.offered
 
-    package init(certificates: [TLSCertificate]) { self.certificates = certificates }
+    public init(certificates: [TLSCertificate]) { self.certificates = certificates }
 }
 
 /// A listener's side of TLS for one worker: its certificates, and what sessions are made from.
 ///
 /// SAFETY: the contexts are owned; sessions hold this object, so what the contexts' callbacks are given outlives every use.
-package final class TLSServerContext {
+public final class TLSServerContext {
     private let table: ServerNameTable
     private let certificates: [TLSCertificate]
     /// One for each group of the table.
@@ -28,7 +28,7 @@ package final class TLSServerContext {
     /// The protocols' wire form behind its length.
     private let offer: UnsafeMutableBufferPointer<UInt8>
 
-    package init(_ settings: TLSServerSettings, tickets ring: TicketKeyRing) throws(TLSError) {
+    public init(_ settings: TLSServerSettings, tickets ring: TicketKeyRing) throws(TLSError) {
         certificates = settings.certificates
         table = ServerNameTable(certificates.map { ($0.names, $0.keyType) })
         self.ring = ring
@@ -121,7 +121,7 @@ package final class TLSServerContext {
     }
 
     /// The server's end of a connection that has just been accepted.
-    package func session(on wire: TLSWire) throws(TLSError) -> TLSSession {
+    public func session(on wire: TLSWire) throws(TLSError) -> TLSSession {
         guard let ssl = unsafe SSL_new(contexts[table.defaultGroup]) else { throw .taken("no TLS session to be had") }
         return try TLSSession(ssl, on: wire, role: .server(self))
     }

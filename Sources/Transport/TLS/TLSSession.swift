@@ -4,19 +4,19 @@ internal import Glibc
 /// Where the sessions of one thread read ciphertext from and write it to: no session holds such a buffer of its own.
 ///
 /// SAFETY: the memory is owned; a session points at `state` and holds this object.
-package final class TLSWire {
+public final class TLSWire {
     /// A read from a socket goes here.
-    package let incoming: UnsafeMutableRawBufferPointer
+    public let incoming: UnsafeMutableRawBufferPointer
     /// Ciphertext that a read may leave within a session: part of a record.
-    package static let largestRest = 18 * 1024
-    package static let incomingSize = 64 * 1024 - largestRest
+    public static let largestRest = 18 * 1024
+    public static let incomingSize = 64 * 1024 - largestRest
     /// So much is encrypted before it is sent: whole records.
-    package static let largestFlight = 64 * 1024
+    public static let largestFlight = 64 * 1024
 
     let state: UnsafeMutablePointer<copenssl_wire>
     let method: OpaquePointer
 
-    package init() throws(TLSError) {
+    public init() throws(TLSError) {
         guard let method = unsafe copenssl_wire_method() else { throw .taken("out of memory") }
         self.method = method
         unsafe incoming = .allocate(byteCount: Self.incomingSize, alignment: 16)
@@ -31,10 +31,10 @@ package final class TLSWire {
         unsafe incoming.deallocate()
     }
 
-    package var hasOutput: Bool { unsafe state.pointee.output_count > 0 }
+    public var hasOutput: Bool { unsafe state.pointee.output_count > 0 }
 
     /// What the session has to say to its peer; gone when `body` returns.
-    package func takeOutput(_ body: (UnsafeRawBufferPointer) -> Void) {
+    public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Void) {
         let count = unsafe state.pointee.output_count
         unsafe state.pointee.output_count = 0
         unsafe body(UnsafeRawBufferPointer(start: state.pointee.output, count: count))
@@ -46,7 +46,7 @@ package final class TLSWire {
 /// Nothing here blocks or waits to write: what is to be sent stands on the wire after each call, and is the caller's to send
 /// before any other session is used.
 /// SAFETY: `ssl` is owned and used by one thread; its contexts and its wire are held.
-package final class TLSSession {
+public final class TLSSession {
     enum Role {
         case server(TLSServerContext)
         case client(TLSClientContext, TLSResumption)
@@ -54,15 +54,15 @@ package final class TLSSession {
 
     private let ssl: OpaquePointer
     private let role: Role
-    package let wire: TLSWire
+    public let wire: TLSWire
     /// The handshake is complete: the peer is who it has to be.
-    package private(set) var isEstablished = false
+    public private(set) var isEstablished = false
     /// The peer has said that it sends no more (close_notify, RFC 8446 section 6.1).
-    package private(set) var peerHasFinished = false
+    public private(set) var peerHasFinished = false
     /// The connection ended without that: what came before may not be all.
-    package private(set) var isTruncated = false
+    public private(set) var isTruncated = false
     /// The session can not go on.
-    package private(set) var failure: TLSError?
+    public private(set) var failure: TLSError?
 
     init(_ ssl: OpaquePointer, on wire: TLSWire, role: Role) throws(TLSError) {
         self.ssl = ssl
@@ -82,7 +82,7 @@ package final class TLSSession {
     }
 
     /// Begins the handshake: of a client's end, the first word.
-    package func begin() { _ = unsafe note(SSL_do_handshake(ssl)) }
+    public func begin() { _ = unsafe note(SSL_do_handshake(ssl)) }
 
     /// What was received for one session is nothing to the next.
     private func clearWire() {
@@ -95,7 +95,7 @@ package final class TLSSession {
     /// plaintext it has written into `room`.
     ///
     /// Precondition: `room` has at least `count + TLSWire.largestRest` bytes, so that nothing is left on the wire.
-    package func decrypt(_ count: Int, isEnd: Bool = false, into room: UnsafeMutableRawBufferPointer) -> Int {
+    public func decrypt(_ count: Int, isEnd: Bool = false, into room: UnsafeMutableRawBufferPointer) -> Int {
         precondition(room.count >= count + TLSWire.largestRest, "plaintext has room")
         unsafe wire.state.pointee.input = UnsafePointer(wire.incoming.baseAddress?.assumingMemoryBound(to: UInt8.self))
         unsafe wire.state.pointee.input_count = count
@@ -117,7 +117,7 @@ package final class TLSSession {
     }
 
     /// Puts plaintext on the wire as records; false when the session has failed.
-    package func encrypt(_ plaintext: UnsafeRawBufferPointer) -> Bool {
+    public func encrypt(_ plaintext: UnsafeRawBufferPointer) -> Bool {
         var position = 0
         while position < plaintext.count {
             var part = 0
@@ -130,7 +130,7 @@ package final class TLSSession {
     }
 
     /// Says that nothing more is sent.
-    package func finishSending() {
+    public func finishSending() {
         guard isEstablished, failure == nil else { return }
         _ = unsafe SSL_shutdown(ssl)
         ERR_clear_error()
@@ -167,7 +167,7 @@ package final class TLSSession {
     // MARK: What the handshake has shown
 
     /// What ALPN chose; nil when the peer does not speak ALPN, which means HTTP/1.1.
-    package var negotiatedProtocol: ApplicationProtocol? {
+    public var negotiatedProtocol: ApplicationProtocol? {
         var start: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         unsafe SSL_get0_alpn_selected(ssl, &start, &length)
@@ -176,18 +176,18 @@ package final class TLSSession {
             rawValue: String(decoding: UnsafeBufferPointer(start: start, count: Int(length)), as: UTF8.self))
     }
 
-    package var wasResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
+    public var wasResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
 
     /// The names that the client may ask for on this connection: those of the certificates that it was shown for the name that
     /// it gave. Nil where it gave none that a certificate is for.
-    package var promisedNames: [CertificateNames]? {
+    public var promisedNames: [CertificateNames]? {
         guard case .server(let context) = role else { return nil }
         return unsafe context.promise(of: ssl)
     }
 
     /// The certificate that the peer has shown, and that was verified: subject (RFC 2253) and alternative names. Only
     /// printable ASCII is in them.
-    package var peerIdentity: (subject: String, alternativeNames: String)? {
+    public var peerIdentity: (subject: String, alternativeNames: String)? {
         guard let certificate = unsafe copenssl_peer_certificate(ssl) else { return nil }
         defer { unsafe X509_free(certificate) }
         return (Self.subject(of: certificate), Self.alternativeNames(of: certificate))

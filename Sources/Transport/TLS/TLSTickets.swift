@@ -3,17 +3,17 @@ internal import COpenSSL
 /// The keys that session tickets are sealed with (RFC 5077, RFC 8446 section 4.6.1): the newest seals, each opens.
 ///
 /// Every worker has the same, so that a client may come back to any; the control plane makes a new one now and then.
-package struct TicketKeys: Sendable {
+public struct TicketKeys: Sendable {
     private var keys: [[UInt8]]
 
     /// Milliseconds; a ticket is good for at least one interval less than keys are kept.
-    package static let rotationInterval = 6 * 3_600_000
+    public static let rotationInterval = 6 * 3_600_000
     static let kept = Int(copenssl_ticket_key_count)
     static let size = MemoryLayout<copenssl_ticket_key>.size
     /// Seconds that a session may be resumed: no longer than its key is kept at the least.
     static let lifetime = (kept - 1) * rotationInterval / 1000
 
-    package init() throws(TLSError) { keys = [try Self.makeKey()] }
+    public init() throws(TLSError) { keys = [try Self.makeKey()] }
 
     private static func makeKey() throws(TLSError) -> [UInt8] {
         var key = [UInt8](repeating: 0, count: size)
@@ -21,9 +21,9 @@ package struct TicketKeys: Sendable {
         return key
     }
 
-    package mutating func rotate() throws(TLSError) { keys = Array(([try Self.makeKey()] + keys).prefix(Self.kept)) }
+    public mutating func rotate() throws(TLSError) { keys = Array(([try Self.makeKey()] + keys).prefix(Self.kept)) }
 
-    package var count: Int { keys.count }
+    public var count: Int { keys.count }
 
     /// SAFETY: a key is `size` octets, all of any value, and at most `kept` are written.
     fileprivate func write(to ring: UnsafeMutablePointer<copenssl_ticket_keys>) {
@@ -39,17 +39,17 @@ package struct TicketKeys: Sendable {
 /// A worker's copy of the keys, where its contexts look for them.
 ///
 /// SAFETY: contexts that point here hold this object; it is written to by the worker that they serve.
-package final class TicketKeyRing {
+public final class TicketKeyRing {
     let state: UnsafeMutablePointer<copenssl_ticket_keys>
 
-    package init(_ keys: TicketKeys) {
+    public init(_ keys: TicketKeys) {
         unsafe state = .allocate(capacity: 1)
         unsafe state.initialize(to: copenssl_ticket_keys())
         unsafe state.pointee.algorithm = EVP_CIPHER_fetch(nil, "AES-256-CBC", nil)
         unsafe keys.write(to: state)
     }
 
-    package func update(_ keys: TicketKeys) { unsafe keys.write(to: state) }
+    public func update(_ keys: TicketKeys) { unsafe keys.write(to: state) }
 
     deinit {
         unsafe EVP_CIPHER_free(state.pointee.algorithm)
