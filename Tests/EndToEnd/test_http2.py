@@ -1,5 +1,5 @@
 """HTTP/2 with clients: each stream is an exchange like any other, and none stands in another's way."""
-import json, re, signal, subprocess, threading, time
+import json, re, signal, socket, subprocess, threading, time
 
 import pytest
 
@@ -324,6 +324,72 @@ def test_an_upload_that_the_origin_does_not_read_is_held_back_by_its_window(prox
         assert client.response(1).text == str(sent + 3)
 
 
+def test_uploads_that_nobody_reads_share_a_bound(proxy, origin):
+    """128 streams of 64 KiB are more than a connection may hold; a stream that has to wait for the others is not late."""
+    gate, taken = threading.Event(), []
+
+    def waits(request, wire):
+        if request.target == "/held":
+            assert gate.wait(PATIENCE)
+        length = 0
+        for piece in wire.pieces(request):
+            length += len(piece)
+            if request.target == "/free":
+                taken.append(len(piece))
+        reply(wire, str(length))
+
+    one = proxy("""
+listeners: [{address: "127.0.0.1:@LISTEN@", h2c: true}]
+upstreams:
+  narrow: {url: "http://127.0.0.1:@ORIGIN@", pool: {max_connections: 1}, timeouts: {connect: 30s}}
+  wide: "http://127.0.0.1:@ORIGIN@"
+rules:
+  - {name: held, match: {path: /held}, proxy: {upstream: narrow}}
+  - {name: free, proxy: {upstream: wide}}
+timeouts: {body_idle: 1s}
+workers: 1
+""", ORIGIN=origin(waits).port)
+    with HTTP2(one.port) as client:
+        client.ping()
+        first = client.headers(1, request("POST", "/held"))  # has the one connection
+        free = client.headers(3, request("POST", "/free"), end=False)
+        client.data(free, b"x", end=False)
+        before, sent = one.memory(), dict.fromkeys(range(5, 255, 2), 0)
+
+        def send(stream):
+            """As much as the windows allow, without waiting."""
+            while room := min(16384, client.window(stream), client.window(0)):
+                client.data(stream, bytes(room), end=False)
+                sent[stream] += room
+
+        for stream in sent:
+            client.headers(stream, request("POST", "/held"), end=False)
+        for stream in list(sent)[:15]:  # of few slow streams a sibling feels nothing
+            send(stream)
+            client.ping()
+            client.data(free, bytes(65536), end=False)
+        eventually(lambda: sum(taken) == 1 + 15 * 65536)
+        client.ping()
+        while client.window(0) and sum(sent.values()) <= MIB:
+            for stream in sent:
+                send(stream)
+            client.ping()
+        assert MIB - 16384 <= sum(sent.values()) <= MIB, "%d octets held" % sum(sent.values())
+        assert one.memory() - before < 4 * 1024
+        time.sleep(1.5)  # past body_idle: there is nothing to wait for
+        client.ping()
+        assert client.answer_of(free).reset is None and not client.answer_of(free).ended
+        gate.set()
+        assert client.response(first).text == "0"
+        for stream in sent:
+            client.data(stream, bytes(65536))
+        client.data(free, b"end")
+        for stream in sent:
+            answer = client.response(stream)
+            assert (answer.status, answer.text) == (200, str(sent[stream] + 65536))
+        assert client.response(free).text == str(1 + 15 * 65536 + 3)
+
+
 # --- Tunnels -----------------------------------------------------------------
 
 def tunnel_to(wire, request):
@@ -429,6 +495,83 @@ def test_content_that_does_not_come_ends_the_request(proxy, origin):
         client.data(1, b"x", end=False)
         assert client.response(1).status == 408
         assert client.response(client.headers(3, request())).status == 200
+
+
+def test_a_client_that_has_finished_sending_gets_what_it_has_asked_for(proxy, origin):
+    """As `nc -N` leaves it: what is complete is answered, what is not is cancelled, and the connection ends."""
+    gate, cut = threading.Event(), threading.Event()
+
+    def serve(request, wire):
+        try:
+            for _ in wire.pieces(request):
+                pass
+        except Gone:
+            cut.set()
+            raise
+        assert gate.wait(PATIENCE)
+        reply(wire, bytes(20_000))
+
+    one = proxy(CONFIG, ORIGIN=(source := origin(serve)).port)
+    with HTTP2(one.port) as client:
+        client.headers(1, request())
+        client.headers(3, request("POST", "/up"), end=False)
+        client.data(3, b"whole")
+        client.headers(5, request("POST", "/cut"), end=False)
+        client.data(5, b"half", end=False)
+        eventually(lambda: len(source.requests) == 3)
+        client.socket.shutdown(socket.SHUT_WR)
+        assert cut.wait(PATIENCE) and client.outcome(5) is not None
+        gate.set()
+        assert [len(client.response(stream).body) for stream in (1, 3)] == [20_000, 20_000]
+        assert client.answer_of(5).fields is None and client.goaway.code == NO_ERROR
+        with pytest.raises(Gone):
+            client.read()
+
+
+def test_a_client_that_sends_all_at_once_and_its_end_is_answered(proxy, origin):
+    one = proxy(CONFIG, ORIGIN=origin(lambda request, wire: reply(wire)).port)
+    for end in (frame(GOAWAY, 0, 0, bytes(8)), b""):
+        with HTTP2(one.port, greet=False) as client:
+            client.send(PREFACE + settings() + frame(HEADERS, 5, 1, client.encode(request())) + end)
+            client.socket.shutdown(socket.SHUT_WR)
+            assert client.response(1).body == b"ok"
+            with pytest.raises(Gone):
+                while True:
+                    client.read()
+
+
+def test_a_client_that_has_finished_sending_gets_all_of_what_it_reads_slowly(proxy, origin):
+    one = proxy(CONFIG, ORIGIN=origin(lambda request, wire: reply(wire, bytes(6 * MIB))).port)
+    with HTTP2(one.port, initial={INITIAL_WINDOW_SIZE: 1 << 25}, opens=False, receive_buffer=65536) as client:
+        client.open_window(0, 1 << 25)
+        client.headers(1, request())
+        client.until(lambda: client.answer_of(1).body)
+        client.socket.shutdown(socket.SHUT_WR)
+        time.sleep(0.5)  # the proxy's output stands still
+        assert len(client.response(1).body) == 6 * MIB
+        with pytest.raises(Gone):
+            while True:
+                client.read()
+
+
+@pytest.mark.parametrize("reset", [False, True], ids=["FIN", "RST"])
+def test_a_client_that_has_gone_stops_its_origins(proxy, origin, reset):
+    gone = threading.Event()
+
+    def waits(request, wire):
+        try:
+            wire.take(1)
+        finally:
+            gone.set()
+
+    one = proxy(CONFIG, ORIGIN=(source := origin(waits)).port)
+    client = HTTP2(one.port)
+    client.ping().headers(1, request())
+    eventually(lambda: source.requests)
+    client.close(reset)
+    assert gone.wait(PATIENCE)
+    with HTTP2(one.port) as other:
+        other.ping()
 
 
 def test_an_idle_connection_is_ended_with_goaway(proxy, origin):

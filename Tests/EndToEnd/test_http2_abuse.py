@@ -80,7 +80,8 @@ def test_made_you_reset(server, fault):
         how, code = client.outcome()
         assert how == "closed" or code in (ENHANCE_YOUR_CALM, PROTOCOL_ERROR, FRAME_SIZE_ERROR, FLOW_CONTROL_ERROR)
         if code == ENHANCE_YOUR_CALM:
-            assert counted(server, "resets") == 1
+            # PRIORITY frames are counted too; which bound is met first depends on how much is read at a time.
+            assert counted(server, "resets") + counted(server, "control_frames") == 1
     assert server.ask().body == b"ok"
 
 

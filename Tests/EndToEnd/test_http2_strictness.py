@@ -124,6 +124,8 @@ STREAM_ERRORS = {
     "5.1 DATA on a stream that was reset": (opened() + frame(RST_STREAM, 0, 1, bytes([0, 0, 0, 8])) + frame(DATA, 1, 1, b"x"), {STREAM_CLOSED}),
     "5.1 HEADERS on a stream that was reset": (opened() + frame(RST_STREAM, 0, 1, bytes([0, 0, 0, 8])) + closed(), {STREAM_CLOSED}),
     "5.3.1 a stream that depends on itself, by HEADERS": (frame(HEADERS, 5 | PRIORITISED, 1, struct.pack("!IB", 1, 9) + GET), {PROTOCOL_ERROR}),
+    "5.3.1 a stream that depends on itself, by PRIORITY": (opened() + frame(PRIORITY, 0, 1, struct.pack("!IB", 1, 9)), {PROTOCOL_ERROR}),
+    "5.3.1 an idle stream that depends on itself, by PRIORITY": (frame(PRIORITY, 0, 1, struct.pack("!IB", 1 << 31 | 1, 9)), {PROTOCOL_ERROR}),
     "6.3 PRIORITY of another length than 5": (opened() + frame(PRIORITY, 0, 1, bytes(4)), {FRAME_SIZE_ERROR}),
     "6.9 WINDOW_UPDATE by 0 for a stream": (opened() + frame(WINDOW_UPDATE, 0, 1, bytes(4)), {PROTOCOL_ERROR}),
     "6.9.1 a stream's window above 2^31-1": (opened() + frame(WINDOW_UPDATE, 0, 1, struct.pack("!I", 0x7fffffff)) * 2, {FLOW_CONTROL_ERROR}),
@@ -205,12 +207,41 @@ def proxy_of_silent_origin():
     origin.stop()
 
 
+def test_content_behind_a_content_length_of_0_reaches_nobody(proxy, origin):
+    """RFC 9113 section 8.1.1, whether it comes with the head or later: a request that can still turn out malformed is not sent on. Once
+    its end has come it can not, and what then follows is STREAM_CLOSED."""
+    one = proxy('listeners: [{address: "127.0.0.1:@LISTEN@", h2c: true}]\nupstream: "http://127.0.0.1:@ORIGIN@"\nworkers: 1\n'
+                "timeouts: {body_idle: 1s}\n", ORIGIN=(source := origin()).port)
+    empty = POST + literal(b"content-length", b"0")
+    with HTTP2(one.port) as client:
+        client.ping().send(opened(1, empty) + frame(DATA, 1, 1, b"x"))
+        assert client.outcome(1) == ("reset", PROTOCOL_ERROR)
+        client.send(opened(3, empty))
+        client.ping().send(frame(DATA, 0, 3, b"x"))
+        assert client.outcome(3) == ("reset", PROTOCOL_ERROR)
+        assert client.answer_of(1).fields is None and client.answer_of(3).fields is None and not source.requests
+        client.send(opened(5, empty))
+        client.ping().send(frame(DATA, 0, 5, b"") + frame(DATA, 1, 5, b""))
+        assert client.response(5).status == 200
+        client.send(opened(7, empty) + frame(HEADERS, END_HEADERS | END_STREAM, 7, literal(b"x-t", b"1")))
+        assert client.response(7).status == 200
+        assert client.response(client.headers(9, request("POST", fields=[("content-length", "0")]))).status == 200
+        client.send(opened(11, empty))
+        client.ping().reset(11)
+        client.send(opened(13, empty))
+        assert client.response(13).status == 408
+        assert len(source.requests) == 3
+        client.send(frame(DATA, 0, 9, b"x"))
+        assert client.outcome() == ("goaway", STREAM_CLOSED)
+
+
 # What must be put up with.
 HARMLESS = {
     "4.1 a frame of an unknown type": frame(0x16, 0xff, 0, bytes(8)),
     "4.1 an unknown flag of PING": frame(PING, 0x16, 0, bytes(8)),
     "4.1 the reserved bit of a stream's number": frame(PING, 0, 1 << 31, bytes(8)),
     "5.1 PRIORITY on an idle stream": frame(PRIORITY, 0, 9, bytes(4) + b"\x09"),
+    "5.3.1 PRIORITY by which a stream depends on another": frame(PRIORITY, 0, 9, struct.pack("!IB", 7, 9)),
     "6.5.2 an unknown setting": settings({0xff: 1}),
     "6.5.3 several values of one setting": frame(SETTINGS, 0, 0, struct.pack("!HIHI", MAX_FRAME_SIZE, 1 << 14, MAX_FRAME_SIZE, 1 << 15)),
     "6.9 WINDOW_UPDATE of the connection": frame(WINDOW_UPDATE, 0, 0, struct.pack("!I", 1)),

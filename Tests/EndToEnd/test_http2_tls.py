@@ -1,11 +1,11 @@
 """HTTP/2 by ALPN, on both sides: what the handshake settles is what is spoken."""
-import json, ssl, subprocess, threading
+import contextlib, json, ssl, subprocess, threading
 
 import pytest
 
 from certificates import Certificates
 from chromium import Browser
-from harness import Client, Origin, echo, eventually, reply
+from harness import PATIENCE, Client, Gone, Origin, echo, eventually, reply
 from http2 import *
 
 LISTENER = """
@@ -99,6 +99,66 @@ def test_a_host_that_the_certificate_is_not_for_is_misdirected(proxy, origin, ce
     with secure2(one, certificates) as client:
         assert client.fetch(authority="other.test", scheme="https").status == 421
         assert client.fetch(authority="b.test", scheme="https").status == 200
+
+
+class Farewell:
+    """TLS whose farewell (close_notify) does not wait for the other side's, in the place of a socket."""
+
+    def __init__(self, sock, context):
+        self.socket, self.incoming, self.outgoing = sock, ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname="a.test")
+        self.settimeout, self.close = sock.settimeout, sock.close
+        self.run(self.tls.do_handshake)
+
+    def run(self, step, *arguments):
+        while True:
+            try:
+                result = step(*arguments)
+                self.socket.sendall(self.outgoing.read())
+                return result
+            except ssl.SSLWantReadError:
+                self.socket.sendall(self.outgoing.read())
+                if data := self.socket.recv(65536):
+                    self.incoming.write(data)
+                else:
+                    self.incoming.write_eof()
+
+    def sendall(self, data):
+        self.run(self.tls.write, data)
+
+    def recv(self, count):
+        try:
+            return self.run(self.tls.read, count)
+        except ssl.SSLZeroReturnError:
+            return b""
+
+    def finish(self):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            self.tls.unwrap()
+        self.socket.sendall(self.outgoing.read())
+
+
+def test_a_client_that_has_said_its_farewell_gets_what_it_has_asked_for(proxy, origin, certificates):
+    gate = threading.Event()
+
+    def waits(request, wire):
+        assert gate.wait(PATIENCE)
+        reply(wire, bytes(20_000))
+
+    one = proxy(LISTENER + PLAIN, CERTS=certificates.folder, ORIGIN=(source := origin(waits)).port)
+    context = certificates.client()
+    context.set_alpn_protocols(["h2"])
+    with HTTP2(one.listen, greet=False) as client:
+        client.socket = Farewell(client.socket, context)
+        client.send(PREFACE + settings())
+        client.headers(1, request(authority="a.test", scheme="https"))
+        eventually(lambda: source.requests)
+        client.socket.finish()
+        client.until(lambda: client.goaway)
+        gate.set()
+        assert len(client.response(1).body) == 20_000
+        with pytest.raises(Gone):
+            client.read()
 
 
 # --- Upstreams ---------------------------------------------------------------

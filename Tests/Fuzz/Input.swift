@@ -7,6 +7,11 @@ struct Input: ~Copyable {
         _ = unsafe bytes.initialize(from: source)
     }
 
+    init(copying source: Span<UInt8>) {
+        bytes = .allocate(capacity: source.count)
+        for index in source.indices { unsafe bytes.initializeElement(at: index, to: source[index]) }
+    }
+
     deinit { bytes.deallocate() }
 
     var span: Span<UInt8> {

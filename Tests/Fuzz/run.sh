@@ -72,6 +72,7 @@ module HTTP
 
 fuzz head HTTP
 fuzz chunked HTTP
+fuzz fields HTTP
 if [[ $wanted == "  " || $wanted == *" proxyheader "* || $wanted == *" yaml "* ]]; then
     module Transport
     libraries=(-lssl -lcrypto)

@@ -24,6 +24,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
     var promise = HostPromise.none
     /// The client's preface and its SETTINGS have arrived.
     private var isGreeted = false
+    /// The client sends no more: what it has asked for in full is answered, then the connection ends.
+    private var hasClientFinished = false
 
     private static let readsPerTurn = 16
     private static let lingerTime = 5_000
@@ -58,10 +60,10 @@ final class HTTP2ClientConnection: HTTP2Connection {
     // MARK: Reading
 
     override func pump() {
-        if isBroken, !isReadable { return close() }
+        if isBroken, !isReadable || hasClientFinished { return close() }
         var reads = 0
         // A client that does not read what it is sent is not read either.
-        while isOpen, isReadable, phase == .lingering || !isCondemned && !hasUnsentOutput {
+        while isOpen, isReadable, !hasClientFinished, phase == .lingering || !isCondemned && !hasUnsentOutput {
             if reads == Self.readsPerTurn {
                 loop.runSoon(self)
                 break
@@ -72,11 +74,28 @@ final class HTTP2ClientConnection: HTTP2Connection {
             switch receive(into: buffer) {
             case .bytes: take(buffer.span)
             case .wouldBlock: break
-            case .end, .failed: return close()
+            case .end: clientFinished()
+            case .failed: return close()
             }
         }
         worker.flushUpstreamOutput()
         if isOpen { afterReading() }
+    }
+
+    /// As with HTTP/1.1, an end behind complete requests says that the client sends no more, not that it has gone. The GOAWAY that
+    /// goes out finds one that has closed; from then on the kernel asks.
+    private func clientFinished() {
+        if phase == .lingering || isBroken || !isGreeted { return close() }
+        hasClientFinished = true
+        flush()
+        guard isOpen else { return }
+        if streamCount == 0, !hasUnsentOutput { return close() }
+        for case let found? in streams where !session.isEndedByPeer(found.id) {
+            // SAFETY: streams of another kind are never added.
+            unsafe unsafeDowncast(found, to: HTTP2ClientStream.self).abandon()
+        }
+        SystemCalls.probeLiveness(descriptor)
+        endStreamsToCome()
     }
 
     private func take(_ bytes: Span<UInt8>) {
@@ -193,6 +212,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         guard isOpen, !hasUnsentOutput else { return }
         if phase == .lingering {
             finishSending()
+            if hasClientFinished { return close() }
             loop.setDeadline(self, after: Self.lingerTime)
         } else if phase == .announced {
             loop.setDeadline(self, after: Self.announcementTime)

@@ -18,6 +18,9 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     private(set) var phase = Phase.answering
     private var exchange: Exchange?
+    /// A request whose content-length is 0 while its end has not come; begun with that end, so that content makes it malformed before
+    /// anybody has acted on it (RFC 9113 section 8.1.1).
+    private var held: Exchange?
     /// An extended CONNECT (RFC 8441): no answer but an accepted tunnel may look like success.
     private(set) var asksForTunnel = false
     private var hasTrailers = false
@@ -63,9 +66,29 @@ final class HTTP2ClientStream: HTTP2Stream {
         }
         next.head.cameOverHTTP2()
         let exchange = worker.takeExchange()
-        self.exchange = exchange
         if phase == .content { loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
+        if phase == .content, exchange.head.framing == .length(0) {
+            held = exchange
+        } else {
+            begin(exchange)
+        }
+    }
+
+    private func begin(_ exchange: Exchange) {
+        self.exchange = exchange
         exchange.begin(for: .http2(self), facts, listener: listener)
+    }
+
+    private func beginHeld() {
+        guard let held else { return }
+        self.held = nil
+        begin(held)
+    }
+
+    private func dropHeld() {
+        guard let held else { return }
+        self.held = nil
+        worker.giveBack(held)
     }
 
     /// RFC 9113 section 8.1.1.
@@ -82,6 +105,7 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     func trailersReceived(_ block: FieldBlock) {
         block.finish(endsMessage: true)
+        beginHeld()
         guard let exchange else { return peerEnded() }
         let isRead: Void? = block.fault == nil ? try? exchange.requestTrailers.read(block.text, limits: worker.limits.head) : nil
         guard isRead != nil else {
@@ -110,6 +134,7 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     override func peerEnded() {
         super.peerEnded()
+        beginHeld()
         if input == nil { finishRequest() }
     }
 
@@ -250,6 +275,7 @@ final class HTTP2ClientStream: HTTP2Stream {
     }
 
     override func closed(_ code: UInt32) {
+        dropHeld()
         guard let exchange else { return }
         self.exchange = nil
         exchange.clientGone()
@@ -260,16 +286,24 @@ final class HTTP2ClientStream: HTTP2Stream {
     override func deadlinePassed() {
         guard index >= 0 else { return }
         if isBlocked { return abandon() }
-        guard let exchange else { return }
+        if held != nil {
+            dropHeld()
+            refuse(.requestTimeout)
+        }
+        guard let exchange else { return connection.flushLater() }
         switch phase {
-        case .content: exchange.isWaiting ? exchange.waitExpired() : exchange.fail(.requestTimeout)
+        case .content where exchange.isWaiting: exchange.waitExpired()
+        // What other streams have sent fills the connection's window: the client is not late, it may not send.
+        case .content where connection.session.isWindowUsedUp: loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+        case .content: exchange.fail(.requestTimeout)
         case .answering: exchange.waitExpired()
         case .tunnel: abandon()
         }
         connection.flushLater()
     }
 
-    private func abandon() {
+    /// Nobody waits for the answer, or it can not go on.
+    func abandon() {
         closed(NGHTTP2_CANCEL.rawValue)
         dropOutput()
         reset(NGHTTP2_CANCEL)

@@ -128,7 +128,7 @@ class HTTP2Connection: Connection {
 
     final func received(_ content: Span<UInt8>, on id: Int32) {
         emptyFrames.earn(1)
-        nghttp2_session_consume_connection(session.handle, content.count)
+        session.contentReceived(content.count)
         guard let stream = stream(id) else {
             session.consume(content.count, of: id)
             return
@@ -148,7 +148,7 @@ class HTTP2Connection: Connection {
     /// False when the connection ends by it.
     final func frameBegan(_ head: FrameHead) -> Bool {
         if isCondemned { return false }
-        if let code = fault(UInt32(head.type), on: head.stream) {
+        if let code = fault(of: head) {
             isCondemned = true
             session.terminate(code)
             return false
@@ -171,9 +171,11 @@ class HTTP2Connection: Connection {
     }
 
     /// What the library, which does not remember streams that have ended, lets pass (RFC 9113 section 5.1).
-    private final func fault(_ type: UInt32, on id: Int32) -> nghttp2_error_code? {
-        switch type {
+    private final func fault(of head: FrameHead) -> nghttp2_error_code? {
+        let id = head.stream
+        switch UInt32(head.type) {
         case NGHTTP2_PRIORITY.rawValue where id == 0: return NGHTTP2_PROTOCOL_ERROR  // section 6.3
+        case NGHTTP2_PRIORITY.rawValue where id == head.dependency: return NGHTTP2_PROTOCOL_ERROR  // RFC 7540 section 5.3.1
         case NGHTTP2_HEADERS.rawValue where isOfPeer(id) && id > lastStream:
             lastStream = id
             return nil

@@ -25,8 +25,11 @@ enum HTTP2Limits {
     static let upstreamStreamWindow: Int32 = 256 * 1024
     /// Streams at a time on one connection to an upstream, whatever it allows.
     static let streamsOfUpstream = 1_000
+    /// What all streams of a client's connection may have received that nobody has taken: when slow readers hold so much, the other
+    /// streams wait for them.
+    static let connectionWindow: Int32 = 1024 * 1024
     /// So large that the streams' windows are what counts: a stream that is not read stops no other.
-    static let connectionWindow: Int32 = 16 * 1024 * 1024
+    static let upstreamConnectionWindow: Int32 = 16 * 1024 * 1024
 }
 
 /// Kinds of abuse, as metrics tell them apart.

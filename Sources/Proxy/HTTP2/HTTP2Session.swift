@@ -29,11 +29,17 @@ final class HTTP2Session {
     var out: ByteBuffer?
     /// Content was held back since `out` is full.
     var isHeldBack = false
+    /// Of a client's connection: content that was taken and that its window has not been given back for.
+    private var takenSinceUpdate = 0
     private var fields: [nghttp2_nv] = []
     private var walk: FrameWalk
 
     /// So much is gathered before it is sent.
     static let outputSize = 64 * 1024
+    /// Some peers send no frame before a whole one has room.
+    private static let smallestRoom: Int32 = 16 * 1024
+    /// So much of a connection's window is given back at a time while there is room.
+    private static let windowStep = 64 * 1024
 
     init?(role: Role, connection: HTTP2Connection, templates: HTTP2Templates) {
         var made: OpaquePointer?
@@ -150,8 +156,36 @@ final class HTTP2Session {
     /// There is content again for a stream that had none.
     func resume(_ stream: Int32) { nghttp2_session_resume_data(handle, stream) }
 
-    /// Content of the stream has been taken: its peer may send as much again.
-    func consume(_ count: Int, of stream: Int32) { nghttp2_session_consume_stream(handle, stream, count) }
+    /// Content has come. What upstreams send is bounded by the streams' windows alone.
+    func contentReceived(_ count: Int) {
+        switch role {
+        case .client: nghttp2_session_consume_connection(handle, count)
+        case .server: giveWindowBack()
+        }
+    }
+
+    /// Content of the stream, which may have ended, has been taken: its peer may send as much again.
+    func consume(_ count: Int, of stream: Int32) {
+        if role == .client {
+            nghttp2_session_consume_stream(handle, stream, count)
+            return
+        }
+        let room = nghttp2_session_get_local_window_size(handle)
+        nghttp2_session_consume(handle, stream, count)
+        // The library gives all of it back when that is half a window.
+        takenSinceUpdate = nghttp2_session_get_local_window_size(handle) > room ? 0 : takenSinceUpdate + count
+        giveWindowBack()
+    }
+
+    /// By steps while there is room, at once when there is none.
+    private func giveWindowBack() {
+        guard takenSinceUpdate >= Self.windowStep || takenSinceUpdate > 0 && isWindowUsedUp else { return }
+        nghttp2_submit_window_update(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, Int32(clamping: takenSinceUpdate))
+        takenSinceUpdate = 0
+    }
+
+    /// The peer may send next to nothing on any stream until content is taken.
+    var isWindowUsedUp: Bool { nghttp2_session_get_local_window_size(handle) < Self.smallestRoom }
 
     /// A final response, with its content to be asked for by `index`, or without any.
     func submitResponse(_ head: ByteBuffer, stream: Int32, index: Int?) {

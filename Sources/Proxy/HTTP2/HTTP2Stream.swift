@@ -66,9 +66,9 @@ class HTTP2Stream: EventHandler {
 
     /// It is part of no connection any more.
     final func leave() {
+        dropInput()
         index = -1
         dropOutput()
-        dropInput()
         loop.clearDeadline(self)
         left()
     }

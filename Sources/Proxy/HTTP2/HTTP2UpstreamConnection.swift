@@ -38,7 +38,7 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
             [
                 NGHTTP2_SETTINGS_ENABLE_PUSH: 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: UInt32(HTTP2Limits.upstreamStreamWindow),
                 NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: headerListSize,
-            ], window: HTTP2Limits.connectionWindow)
+            ], window: HTTP2Limits.upstreamConnectionWindow)
         loop.setDeadline(self, after: upstream.timeouts.idle)
         flushLater()
         return true
