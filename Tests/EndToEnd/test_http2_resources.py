@@ -1,4 +1,4 @@
-"""What HTTP/2 costs: allocations a stream, without those of its library and of OpenSSL."""
+"""What HTTP/2 costs: allocations a stream, without those of OpenSSL."""
 import subprocess
 
 import pytest
@@ -9,7 +9,7 @@ from test_http2_tls import LISTENER, secure2
 from test_tls import certificates  # noqa: F401 (fixture)
 from test_tls_resources import OWN
 
-# libnghttp2 allocates for each stream and each frame: counted apart.
+# What libnghttp2 allocates by itself, and not by the memory that it is given: counted apart.
 APART = """
 static int others(void *caller) {
   if (theirs(caller)) return 1;
@@ -20,8 +20,6 @@ static int others(void *caller) {
 }
 void *malloc(size_t n) { if (!others("""
 OURS = OWN.replace("void *malloc(size_t n) { if (!theirs(", APART)
-# The most that libnghttp2 allocates for a request, with an upstream of that protocol; see docs/performance.md.
-LIBRARY = {"http/1.1": 5, "h2c": 12}
 PLAIN_LISTENER = 'listeners: [{address: "127.0.0.1:@LISTEN@", h2c: true}]\n'
 REST = """
 workers: 1
@@ -35,7 +33,7 @@ FIELDS = [("user-agent", "curl/8"), ("cookie", "a=1"), ("cookie", "b=2"), ("x-in
 
 @pytest.mark.parametrize("body", [None, b"x" * 3000], ids=["get", "post"])
 @pytest.mark.parametrize("client, upstream", [("plain", "http/1.1"), ("tls", "http/1.1"), ("plain", "h2c")])
-def test_a_warm_stream_allocates_nothing_of_our_own(proxy, origin, origin2, certificates, tmp_path, client, upstream, body):  # noqa: F811
+def test_a_warm_stream_allocates_nothing(proxy, origin, origin2, certificates, tmp_path, client, upstream, body):  # noqa: F811
     (tmp_path / "count.c").write_text(OURS)
     subprocess.run(["cc", "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", tmp_path / "count.so", tmp_path / "count.c"], check=True)
     (tmp_path / "count").write_bytes(bytes(4096))
@@ -67,7 +65,8 @@ def test_a_warm_stream_allocates_nothing_of_our_own(proxy, origin, origin2, cert
         streams(300)
         library = count(8)
         short, long = streams(300), streams(900)
-        library = (count(8) - library) / 1200
+        library, at_start = count(8) - library, library
     # The control plane works by the clock; one allocation in a stream would show 900 times.
     assert short < 50 and long < 100, "%d allocations for 300 streams, %d for 900" % (short, long)
-    assert 0 < library <= LIBRARY[upstream], "%.1f allocations of the library's a stream" % library
+    assert at_start > 0, "the library's are not counted"
+    assert library < 100, "%d allocations of the library's for 1200 streams" % library

@@ -11,11 +11,12 @@ internal import Glibc
 final class HTTP2Memory {
     /// For the library; names this object as its user data.
     private(set) var calls = nghttp2_mem()
-    private var free = InlineArray<6, UnsafeMutableRawPointer?>(repeating: nil)
+    private var free = InlineArray<10, UnsafeMutableRawPointer?>(repeating: nil)
     private var kept = 0
 
+    /// Classes double from here to 16 KiB: the fields of a large head, in one block, are kept too.
     private static let smallest = 32
-    private static let classes = 6
+    private static let classes = 10
     private static let large = UInt64(classes)
     private static let prefix = 16
     /// So many octets of free blocks are kept.
