@@ -271,7 +271,7 @@ admin: {listen: "127.0.0.1:@ADMIN@"}
 rules:
   - {name: blocked, match: {url_list: {file: list.txt, format: adblock}}, block: {status: 403}}
   - {name: all, request: {set: {X-Version: "${file:secret}"}}, proxy: {upstream: default}}
-workers: 4
+workers: 8
 """
 
 
