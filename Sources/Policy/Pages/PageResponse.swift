@@ -90,7 +90,7 @@ public final class PageResponse {
             let value = head.bytes.span(line.value)
             var list = ListElements()
             while let range = list.next(in: value) {
-                let policy = SecurityPolicy(PageResponse.bytes(value.extracting(range)))
+                let policy = SecurityPolicy(Array(copying: value.extracting(range)))
                 if isEnforced { policies.append((policy, !nonce.isEmpty)) }
             }
         }
@@ -100,13 +100,6 @@ public final class PageResponse {
     private static func isPolicy(_ name: Span<UInt8>) -> Bool? {
         if CanonicalBytes.equalsIgnoringCase(name, "content-security-policy") { return true }
         return CanonicalBytes.equalsIgnoringCase(name, "content-security-policy-report-only") ? false : nil
-    }
-
-    private static func bytes(_ span: Span<UInt8>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(span.count)
-        for index in span.indices { bytes.append(span[index]) }
-        return bytes
     }
 
     // MARK: Field lines
@@ -138,7 +131,7 @@ public final class PageResponse {
         var list = ListElements()
         var written = 0
         while let range = list.next(in: value) {
-            let policy = SecurityPolicy(PageResponse.bytes(value.extracting(range)))
+            let policy = SecurityPolicy(Array(copying: value.extracting(range)))
             for edit in policy.nonceEdits(for: demands) {
                 out.append(value.extracting(written..<range.lowerBound + edit.range.lowerBound))
                 written = range.lowerBound + edit.range.upperBound
@@ -162,6 +155,6 @@ public final class PageResponse {
         }
         let text = ByteBuffer(capacity: 24)
         Base64.append(raw.span, to: text)
-        return bytes(text.span)
+        return Array(copying: text.span)
     }
 }
