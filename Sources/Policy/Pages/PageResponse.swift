@@ -104,7 +104,8 @@ public final class PageResponse {
 
     // MARK: Field lines
 
-    /// What is not true of the edited page: its length, digests (RFC 1864, RFC 9530, RFC 3230), ranges of it.
+    /// What is not true of the edited page: its length, digests (RFC 1864, RFC 9530, RFC 3230), ranges of it, and when it changed,
+    /// which is also when something else is inserted.
     func drops(_ name: Span<UInt8>, id: FieldID) -> Bool {
         if id == .contentLength { return true }
         guard id == .other else { return false }
@@ -112,7 +113,9 @@ public final class PageResponse {
         case 6: return CanonicalBytes.equalsIgnoringCase(name, "digest")
         case 11:
             return CanonicalBytes.equalsIgnoringCase(name, "content-md5") || CanonicalBytes.equalsIgnoringCase(name, "repr-digest")
-        case 13: return CanonicalBytes.equalsIgnoringCase(name, "accept-ranges")
+        case 13:
+            return CanonicalBytes.equalsIgnoringCase(name, "accept-ranges")
+                || CanonicalBytes.equalsIgnoringCase(name, "last-modified")
         case 14: return CanonicalBytes.equalsIgnoringCase(name, "content-digest")
         default:
             // The client goes on with the policy that it was given together with the page, and with the page's nonce.
