@@ -5,9 +5,9 @@ public import HTTP
 /// What comes out of a call is about as much as went in at most (the codings' own bound on content that can not be compressed),
 /// so a caller that feeds slices is bounded by them. Its memory goes with the object: gzip and deflate 270 KiB, br and zstd
 /// 1 to 6 MiB at the default levels.
-package final class ContentEncoder {
-    package let coding: ContentCoding
-    package let isFast: Bool
+public final class ContentEncoder {
+    public let coding: ContentCoding
+    public let isFast: Bool
     private enum Stream {
         case zlib(Deflater)
         case fast(FastDeflater)
@@ -17,7 +17,7 @@ package final class ContentEncoder {
     private let stream: Stream
 
     /// Cheap enough for content that is encoded while it is sent.
-    package init(_ coding: ContentCoding) throws(CodingError) {
+    public init(_ coding: ContentCoding) throws(CodingError) {
         self.coding = coding
         isFast = false
         switch coding {

@@ -213,7 +213,7 @@ public final class ByteBuffer {
 }
 
 extension Array where Element == UInt8 {
-    package init(copying span: Span<UInt8>) {
+    public init(copying span: Span<UInt8>) {
         self.init()
         reserveCapacity(span.count)
         for index in 0..<span.count { append(span[index]) }

@@ -19,9 +19,9 @@ public final class ResponseWriter {
         public var isSwitching: Bool
         public var passesTrailers: Bool
         /// The content is a page that is edited, or would be.
-        package var page: PageResponse?
+        public var page: PageResponse?
         /// What decides whether the page is edited; nil for what is no page.
-        package var pageDependence: PageDependence?
+        public var pageDependence: PageDependence?
 
         public init(
             framing: BodyFraming, keeps: Bool, version: HTTPVersion, cacheChange: CacheStoragePolicy.Change,

@@ -9,9 +9,9 @@ public import HTTP
 ///   origin's own. One with something else passes as it is, and fails there.
 /// - If-Modified-Since is left out where a page is asked for by name: it would not tell what is inserted.
 /// - Range and If-Range are left out for what is a page for certain: parts of a page as the server has it fit no edited one.
-package struct PageRequest {
+public struct PageRequest {
     /// Sec-Fetch-Dest says that it is a page; otherwise the answer's type decides.
-    package let isCertain: Bool
+    public let isCertain: Bool
     /// Accept names HTML, or it is certain.
     private let namesHTML: Bool
     /// False for what only may name an edited page: as a script that stores a changed one does.
@@ -48,12 +48,12 @@ package struct PageRequest {
     }
 
     /// The same for any request that is sent to where rules insert: one for no document may still name an edited page.
-    package static func sent(_ request: CanonicalRequest, _ insertions: PageInsertions) -> PageRequest {
+    public static func sent(_ request: CanonicalRequest, _ insertions: PageInsertions) -> PageRequest {
         PageRequest(request, insertions) ?? PageRequest(naming: insertions)
     }
 
     /// Whether Accept asks for HTML by name.
-    package static func namesHTML(_ request: CanonicalRequest) -> Bool { wish(of: request) == .html }
+    public static func namesHTML(_ request: CanonicalRequest) -> Bool { wish(of: request) == .html }
 
     private enum Wish { case html, anything, other }
 
@@ -161,12 +161,12 @@ package struct PageRequest {
 }
 
 /// Which fields of a request decide whether an HTML answer is a page to be edited.
-package enum PageDependence {
+public enum PageDependence {
     case destination
     /// There is no Sec-Fetch-Dest.
     case destinationAndAccept
 
-    package init(_ request: CanonicalRequest) {
+    public init(_ request: CanonicalRequest) {
         self = request.nextLine(.secFetchDest) == nil ? .destinationAndAccept : .destination
     }
 }

@@ -240,11 +240,12 @@ final class HostPathIndex {
 
     /// Begins a walk over the candidates from item `start` on; a walk that is under way is forgotten.
     func begin(host: Span<UInt8>, path: Span<UInt8>, from start: Int) {
-        cursors.removeAll(keepingCapacity: true)
+        // Emptying what is empty is a call into the library all the same.
+        if !cursors.isEmpty { cursors.removeAll(keepingCapacity: true) }
+        if !hostHashes.isEmpty { hostHashes.removeAll(keepingCapacity: true) }
+        if !pathHashes.isEmpty { pathHashes.removeAll(keepingCapacity: true) }
         mergedNext = -1
         beginWalk()
-        hostHashes.removeAll(keepingCapacity: true)
-        pathHashes.removeAll(keepingCapacity: true)
         if unfiled.end > 0 { cursors.append(unfiled) }
         if maximumHost | maximumSubdomains != 0 { hash(host: host) }
         if maximumPath | maximumPrefix != 0 { hash(path: path) }

@@ -14,12 +14,7 @@ extension Exchange {
         let isFirst = redirects.hops == 0
         upgradeToken = head.asksForUpgrade ? proxy.flatMap { allowedUpgrade($0) } : nil
         if upgradeToken == nil, client?.demandsTunnel ?? false { throw .notImplemented }
-        let parameters = RequestWriter.Parameters(
-            framing: sentFraming, upgrade: upgradeToken,
-            expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
-            paths: isFirst ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
-            preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway,
-            page: plan.page.map { PageRequest.sent(current, $0) })
+        // Made where they are handed over: a name for them would be a copy, with a reference counted for each of its parts.
         try RequestWriter.write(
             current, plan: plan, context: context, instance: instance.span, forwarded: forwarded,
             hops: isFirst ? nil : redirects.chain.cookies,
@@ -28,7 +23,7 @@ extension Exchange {
                 expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
                 paths: isFirst ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
                 preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway,
-                page: plan.page == nil ? nil : pageRequest),
+                page: plan.page.map { PageRequest.sent(current, $0) }),
             to: out)
     }
 
@@ -101,11 +96,6 @@ extension Exchange {
         if let page, page.isPersonal, change == .none {
             change = CacheStoragePolicy.changeForPersonal(plan?.cacheStorage ?? .auto, response: head)
         }
-        let parameters = ResponseWriter.Parameters(
-            framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
-            tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
-            passesTrailers: takesTrailers && page == nil, page: page,
-            pageDependence: plan?.page != nil && (page != nil || PageResponse.isHTML(head)) ? PageDependence(current) : nil)
         let lines = redirects.pendingCookies
         try responseWriter.write(
             head, plan: plan, context: context, mapping: mapping,
@@ -115,7 +105,7 @@ extension Exchange {
                 framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
                 tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
                 passesTrailers: takesTrailers && page == nil, page: page,
-                variesByDestination: page != nil || plan?.page != nil && PageResponse.isHTML(head)),
+                pageDependence: plan?.page != nil && (page != nil || PageResponse.isHTML(head)) ? PageDependence(current) : nil),
             to: out)
     }
 
