@@ -7,6 +7,7 @@ public import HTTP
 /// 1 to 6 MiB at the default levels.
 public final class ContentEncoder {
     public let coding: ContentCoding
+    public let isFast: Bool
     private enum Stream {
         case zlib(Deflater)
         case fast(FastDeflater)
@@ -15,21 +16,22 @@ public final class ContentEncoder {
     }
     private let stream: Stream
 
-    /// `level` as the library counts them (gzip and deflate 1 to 9, br 0 to 11, zstd 1 to 19), clamped; nil is one that is cheap
-    /// enough for content that is made while it is sent.
-    public init(_ coding: ContentCoding, level: Int? = nil) throws(CodingError) {
+    /// Cheap enough for content that is encoded while it is sent.
+    public init(_ coding: ContentCoding) throws(CodingError) {
         self.coding = coding
+        isFast = false
         switch coding {
-        case .gzip: stream = .zlib(try Deflater(.gzip, level: Int32(min(max(level ?? 5, 1), 9))))
-        case .deflate: stream = .zlib(try Deflater(.deflate, level: Int32(min(max(level ?? 5, 1), 9))))
-        case .brotli: stream = .brotli(try BrotliWriter(quality: UInt32(min(max(level ?? 4, 0), 11))))
-        case .zstd: stream = .zstd(try ZstdWriter(level: Int32(min(max(level ?? 3, 1), 19))))
+        case .gzip: stream = .zlib(try Deflater(.gzip, level: 5))
+        case .deflate: stream = .zlib(try Deflater(.deflate, level: 5))
+        case .brotli: stream = .brotli(try BrotliWriter(quality: 4))
+        case .zstd: stream = .zstd(try ZstdWriter(level: 3))
         }
     }
 
     /// As cheap as is worth while: for content that is encoded anew for each request.
     public init(fast coding: ContentCoding) throws(CodingError) {
         self.coding = coding
+        isFast = true
         switch coding {
         case .gzip: stream = .fast(try FastDeflater(.gzip))
         case .deflate: stream = .fast(try FastDeflater(.deflate))

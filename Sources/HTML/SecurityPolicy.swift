@@ -45,18 +45,38 @@ public struct SecurityPolicy {
             return has("'unsafe-inline'") && !isPrecise && !(isScript && has("'strict-dynamic'"))
         }
 
-        /// A conservative reading of CSP section 6.7.2.5: `'self'` for the page's own origin, `*`, a scheme, or scheme and host.
+        /// A conservative reading of CSP section 6.7.2.8: `'self'` for the page's own origin, `*`, a scheme, or scheme and host.
+        /// `data:`, `blob:` and other schemes than http and https are allowed by name alone.
         func allows(url: String, isScript: Bool) -> Bool {
             if isScript && has("'strict-dynamic'") { return false }
-            let text = url.lowercased()
-            guard let colon = text.range(of: "://") else { return !text.hasPrefix("//") && (has("'self'") || has("*")) }
-            let scheme = text[..<colon.lowerBound]
-            let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-            return sources.contains { source in
-                if source == "*" { return scheme == "http" || scheme == "https" }
-                if source == scheme + ":" { return true }
-                return source == host || source == "\(scheme)://\(host)"
+            let text = SourceList.asParsed(url)
+            guard let end = SourceList.schemeEnd(text) else {
+                return !text.hasPrefix("//") && (has("'self'") || has("*"))
             }
+            let scheme = text[..<end]
+            let rest = text[text.index(after: end)...]
+            if has("\(scheme):") || scheme == "https" && has("http:") { return true }
+            guard scheme == "http" || scheme == "https", rest.hasPrefix("//") else { return false }
+            let host = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            return has("*") || has(String(host)) || has("\(scheme)://\(host)")
+        }
+
+        /// As a URL parser takes it: without line breaks and tabs, nor white space in front; a backslash is a slash.
+        private static func asParsed(_ url: String) -> String {
+            let kept = url.unicodeScalars.drop { $0.value <= 0x20 }.filter { $0 != "\t" && $0 != "\n" && $0 != "\r" }
+            return String(String.UnicodeScalarView(kept.map { $0 == "\\" ? "/" : $0 })).lowercased()
+        }
+
+        private static func isSchemeCharacter(_ character: Character) -> Bool {
+            character.isASCII && (character.isLetter || character.isNumber || "+-.".contains(character))
+        }
+
+        /// Where the colon behind the scheme stands; nil for a URL that is relative to the page's.
+        private static func schemeEnd(_ text: String) -> String.Index? {
+            guard let end = text.firstIndex(where: { !isSchemeCharacter($0) }), text[end] == ":",
+                let first = text.first, first.isASCII && first.isLetter
+            else { return nil }
+            return end
         }
     }
 
@@ -145,17 +165,5 @@ public struct SecurityPolicy {
         case .inlineScript, .inlineStyle: return allowsInline
         case .script(let url), .style(let url): return list.allows(url: url, isScript: demand.isScript)
         }
-    }
-}
-
-extension String {
-    /// The first occurrence of a text.
-    fileprivate func range(of text: String) -> Range<String.Index>? {
-        var index = startIndex
-        while index < endIndex {
-            if self[index...].hasPrefix(text) { return index..<self.index(index, offsetBy: text.count) }
-            index = self.index(after: index)
-        }
-        return nil
     }
 }

@@ -212,6 +212,14 @@ public final class ByteBuffer {
     }
 }
 
+extension Array where Element == UInt8 {
+    public init(copying span: Span<UInt8>) {
+        self.init()
+        reserveCapacity(span.count)
+        for index in 0..<span.count { append(span[index]) }
+    }
+}
+
 /// Where some bytes lie in the buffer that they belong to.
 public struct ByteRange: Sendable, Equatable {
     public var start: UInt32

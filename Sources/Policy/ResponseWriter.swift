@@ -20,13 +20,13 @@ public final class ResponseWriter {
         public var passesTrailers: Bool
         /// The content is a page that is edited, or would be.
         public var page: PageResponse?
-        /// Of a page that is, or would be for a document, edited.
-        public var variesByDestination: Bool
+        /// What decides whether the page is edited; nil for what is no page.
+        public var pageDependence: PageDependence?
 
         public init(
             framing: BodyFraming, keeps: Bool, version: HTTPVersion, cacheChange: CacheStoragePolicy.Change,
             tellsLength: Bool, isSwitching: Bool, passesTrailers: Bool, page: PageResponse?,
-            variesByDestination: Bool
+            pageDependence: PageDependence?
         ) {
             self.framing = framing
             self.keeps = keeps
@@ -36,7 +36,7 @@ public final class ResponseWriter {
             self.isSwitching = isSwitching
             self.passesTrailers = passesTrailers
             self.page = page
-            self.variesByDestination = variesByDestination
+            self.pageDependence = pageDependence
         }
     }
 
@@ -50,7 +50,7 @@ public final class ResponseWriter {
         Self.writeStatusLine(head, to: out)
         plan?.response.begin()
         let hasDate = writeLines(head, plan, mapping, location, parameters, to: out)
-        if parameters.variesByDestination { writeVary(plan, to: out) }
+        if let dependence = parameters.pageDependence { writeVary(dependence, plan, to: out) }
         if !hasDate, !parameters.isSwitching {
             // RFC 9110 section 6.6.1: a recipient with a clock supplies what is missing.
             out.append("Date: ")
@@ -108,9 +108,10 @@ public final class ResponseWriter {
     }
 
     /// A page is edited for some destinations and left alone for others (RFC 9110 section 12.5.5).
-    private func writeVary(_ plan: ChainPlan?, to out: ByteBuffer) {
+    private func writeVary(_ dependence: PageDependence, _ plan: ChainPlan?, to out: ByteBuffer) {
         let name: InlineArray<4, UInt8> = [0x56, 0x61, 0x72, 0x79]
-        if case .keep = plan?.response.admit(name.span, id: .other) ?? .keep { out.append("Vary: Sec-Fetch-Dest\r\n") }
+        guard case .keep = plan?.response.admit(name.span, id: .other) ?? .keep else { return }
+        out.append(dependence == .destination ? "Vary: Sec-Fetch-Dest\r\n" : "Vary: Sec-Fetch-Dest, Accept\r\n")
     }
 
     private func writeValue(

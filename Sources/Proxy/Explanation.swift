@@ -106,7 +106,7 @@ public struct Explanation {
             paths: PathMapping(
                 stripPrefix: proxy.stripPrefix, addPrefix: proxy.addPrefix, basePath: server?.basePath ?? ""),
             preservesHost: !sendsUpstreamHost, tellsClient: true,
-            page: plan.page.flatMap { PageRequest(request, $0) })
+            page: plan.page.map { PageRequest.sent(request, $0) })
         return try RequestWriter.describe(request, plan: plan, context: context, instance: instance.span, parameters)
     }
 

@@ -49,18 +49,6 @@ import Testing
     }
 
     @Test(arguments: ContentCoding.allCases)
-    func levelsAreHeldWithinTheLibrarys(coding: ContentCoding) throws {
-        for level in [-5, 0, 1, 9, 400] {
-            let encoder = try ContentEncoder(coding, level: level)
-            let out = ByteBuffer()
-            try encoder.append(sample(5000).span, to: out)
-            try encoder.finish(to: out)
-            #expect(out.count < 1500)
-            #expect(try decode(coding, copy(out), slices: 4096) == sample(5000))
-        }
-    }
-
-    @Test(arguments: ContentCoding.allCases)
     func whatIsFlushedCanBeReadAtOnce(coding: ContentCoding) throws {
         let encoder = try ContentEncoder(coding)
         let decoder = try ContentDecoder(coding)

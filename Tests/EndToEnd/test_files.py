@@ -113,6 +113,8 @@ def test_a_page_of_an_application_falls_back_to_the_root_index(proxy, files):
     one = serving(proxy, files, "spa_fallback: true")
     assert one.ask(target="/users/7").text == "<title>root</title>"
     assert one.ask(target="/users/a.b", headers={"Accept": "text/html,*/*;q=0.8"}).text == "<title>root</title>"
+    refusing = {"Accept": "text/html;q=0, application/json"}
+    assert one.ask(target="/users/a.b", headers=refusing).status == 404
     assert one.ask(target="/missing.js", headers={"Accept": "*/*"}).status == 404
 
 

@@ -1,5 +1,6 @@
 """html.inject: pages edited on their way, and everything else left alone."""
 import gzip, os, re, signal, threading, zlib
+from email.utils import formatdate
 
 import brotli
 import pytest
@@ -200,6 +201,51 @@ def test_conditions_are_put_to_the_origin_in_its_own_terms(proxy, origin):
     assert upstream.requests[-1].get("if-none-match") == '"picture"'
 
 
+def test_a_changed_page_is_stored_where_the_origins_page_is_still_the_same(proxy, origin):
+    state = {"tag": '"v1"'}
+
+    def handler(request, wire):
+        if request.method == "PUT":
+            if request.get("if-match") != state["tag"]:
+                return reply(wire, "", "412 Precondition Failed")
+            state["tag"] = '"v2"'
+        reply(wire, "<body>x</body>", headers={"Content-Type": "text/html", "ETag": state["tag"]})
+    one = proxy(INJECT, ORIGIN=origin(handler).port)
+    tag = one.ask(headers=DOCUMENT).get("etag")
+    store = {"Sec-Fetch-Dest": "empty", "If-Match": tag}
+    assert one.ask("PUT", "/", b"y", headers=store).status == 200
+    assert one.ask("PUT", "/", b"z", headers=store).status == 412, "somebody was faster"
+
+
+def test_the_time_of_an_edited_page_is_nobodys(proxy, origin):
+    since = "Tue, 01 Jan 2030 00:00:00 GMT"
+
+    def handler(request, wire):
+        if request.get("if-modified-since"):
+            return wire.send("HTTP/1.1 304 Not Modified\r\n\r\n")
+        reply(wire, "<body>x</body>", headers={"Content-Type": "text/html", "Last-Modified": since})
+    one = proxy(INJECT, ORIGIN=origin(handler).port)
+    for headers in (DOCUMENT, {"Accept": "text/html"}):
+        answer = one.ask(headers=headers)
+        assert "BE" in answer.text and not answer.get("last-modified")
+        assert "BE" in one.ask(headers={**headers, "If-Modified-Since": since}).text
+    other = {"Sec-Fetch-Dest": "empty"}
+    assert one.ask(headers=other).get("last-modified") == since
+    assert one.ask(headers={**other, "If-Modified-Since": since}).status == 304
+
+
+@pytest.mark.parametrize("headers, fields", [
+    (DOCUMENT, "Sec-Fetch-Dest"), ({"Sec-Fetch-Dest": "empty", "Accept": "*/*"}, "Sec-Fetch-Dest"),
+    ({"Accept": "text/html"}, "Sec-Fetch-Dest, Accept"), ({"Accept": "image/png"}, "Sec-Fetch-Dest, Accept"),
+])
+def test_vary_names_what_decides_whether_a_page_is_edited(proxy, origin, headers, fields):
+    def handler(request, wire):
+        reply(wire, "<body>x</body>", headers={"Content-Type": "text/html" if request.target == "/" else "text/css"})
+    one = proxy(INJECT, ORIGIN=origin(handler).port)
+    assert one.ask(headers=headers).all("vary") == [fields]
+    assert not one.ask(target="/x.css", headers=headers).all("vary")
+
+
 def test_validators_of_local_pages_tell_what_was_inserted(proxy, tmp_path):
     (tmp_path / "index.html").write_text("<body>local</body>")
     text = "listen: 127.0.0.1:@LISTEN@\nserve: {dir: %s}\nhtml: {inject: [{at: body_end, html: %%s}]}\n" % tmp_path
@@ -209,7 +255,9 @@ def test_validators_of_local_pages_tell_what_was_inserted(proxy, tmp_path):
     assert first.body == b"<body>local<i>1</i></body>" and tag.startswith("W/")
     same = one.ask(headers={**DOCUMENT, "If-None-Match": tag})
     assert same.status == 304 and same.get("etag") == tag
-    for more in ({"If-Modified-Since": first.get("last-modified")}, {"Range": "bytes=3-", "If-Range": first.get("last-modified")}):
+    assert not first.get("last-modified")
+    written = formatdate((tmp_path / "index.html").stat().st_mtime, usegmt=True)
+    for more in ({"If-Modified-Since": written}, {"Range": "bytes=3-", "If-Range": written}):
         answer = one.ask(headers={**DOCUMENT, **more})
         assert answer.status == 200 and answer.body == first.body
     plain = one.ask(headers={"Sec-Fetch-Dest": "empty"})

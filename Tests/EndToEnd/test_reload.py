@@ -6,7 +6,7 @@ import pytest
 from websockets.sync.client import connect
 from websockets.sync.server import serve
 
-from harness import Client, Gone, eventually, replace_file, reply
+from harness import Client, Gone, eventually, free_port, replace_file, reply
 
 CONFIG = """
 listen: 127.0.0.1:@LISTEN@
@@ -139,7 +139,6 @@ def test_a_reload_may_move_the_listener(proxy, origin):
     old = one.port
     with one.client() as client:
         assert client.ask().text == "1"
-        from harness import free_port
         one.texts["LISTEN"] = one.listen = free_port()
         at_version(one, 2)
         one.signal(signal.SIGHUP)
@@ -263,6 +262,66 @@ rules:
     assert one.ask(target="/ads/1.js").status == 403 and one.ask(target="/pixel").status == 200
     replace_file(one.folder / "blocked.txt", "/pixel\n")
     eventually(lambda: one.ask(target="/pixel").status == 403 and one.ask(target="/ads/1.js").status == 200)
+
+
+LISTED = """
+listen: 127.0.0.1:@LISTEN@
+upstream: http://127.0.0.1:@ORIGIN@
+admin: {listen: "127.0.0.1:@ADMIN@"}
+rules:
+  - {name: blocked, match: {url_list: {file: list.txt, format: adblock}}, block: {status: 403}}
+  - {name: all, request: {set: {X-Version: "${file:secret}"}}, proxy: {upstream: default}}
+workers: 8
+"""
+
+
+def long_list(last):
+    return "".join("||ads%d.tracker%d.example^\n/banner%d/*$image\n" % (n, n % 977, n) for n in range(25_000)) + last + "\n"
+
+
+def of_list(one, what):
+    return [line for line in one.log().splitlines() if "list.txt" in line and what in line]
+
+
+def is_in_force(one):
+    return any("new content of" in line for line in of_list(one, "is in force"))
+
+
+def test_a_long_url_list_is_compiled_while_everything_else_goes_on(proxy, origin):
+    one = proxy(LISTED, ORIGIN=origin(version).port, ADMIN=free_port(), files={"list.txt": "/old\n", "secret": "1\n"})
+    replace_file(one.folder / "list.txt", long_list("/new"))
+    eventually(lambda: of_list(one, "is being compiled"))
+    with Client(int(one.texts["ADMIN"])) as admin:
+        assert admin.ask(target="/healthz", host="localhost").status == 200
+    replace_file(one.folder / "secret", "2\n")
+    eventually(lambda: one.ask(target="/").text == "2")
+    assert not of_list(one, "is in force"), "all of this while the list was being compiled"
+    assert one.ask(target="/old").status == 403 and one.ask(target="/new").status == 200
+    eventually(lambda: is_in_force(one), 20)
+    assert one.ask(target="/old").status == 200 and one.ask(target="/new").status == 403
+
+
+def test_the_newest_of_several_changes_of_a_url_list_stays(proxy, origin):
+    one = proxy(LISTED, ORIGIN=origin(version).port, ADMIN=free_port(), files={"list.txt": "/old\n", "secret": "1\n"})
+    for number in range(3):
+        replace_file(one.folder / "list.txt", long_list("/n%d" % number))
+        eventually(lambda: len(of_list(one, "is being compiled")) > number)
+    eventually(lambda: is_in_force(one), 30)
+    assert one.ask(target="/n2").status == 403 and one.ask(target="/n1").status == 200
+
+
+def test_a_reload_is_not_undone_by_a_list_that_was_being_compiled(proxy, origin):
+    one = proxy(LISTED, ORIGIN=origin(version).port, ADMIN=free_port(), files={"list.txt": "/old\n", "secret": "1\n"})
+    replace_file(one.folder / "list.txt", long_list("/new"))
+    eventually(lambda: of_list(one, "is being compiled"))
+    replace_file(one.folder / "other.txt", "/other\n")
+    one.write(LISTED.replace("list.txt", "other.txt"))
+    reload_by_command(one)
+    assert one.ask(target="/other").status == 403 and one.ask(target="/new").status == 200
+    replace_file(one.folder / "other.txt", "/another\n")
+    eventually(lambda: one.ask(target="/another").status == 403, 20)
+    # What was begun before is over by now: there is one thread for all of them.
+    assert one.ask(target="/new").status == 200 and not of_list(one, "is in force")
 
 
 @pytest.mark.parametrize("flags", [(), ("--watch",)])

@@ -48,6 +48,16 @@ struct SecurityPolicyTests {
         ("style-src https:", .style(url: "https://b.test/"), true),
         ("style-src https:", .style(url: "http://b.test/"), false), ("sandbox; script-src *", .script(url: "/a.js"), false),
         ("sandbox allow-scripts", .inlineScript, true),
+        ("script-src 'self'", .script(url: "data:text/javascript,1"), false),
+        ("script-src 'self'", .script(url: "blob:https://app.test/1"), false),
+        ("script-src 'self'", .script(url: " da\nTa:text/javascript,1"), false),
+        ("script-src *", .script(url: "data:text/javascript,1"), false),
+        ("script-src data:", .script(url: "data:text/javascript,1"), true),
+        ("style-src blob:", .style(url: "blob:https://app.test/1"), true),
+        ("style-src 'self'", .style(url: "a/b:c.css"), true), ("style-src 'self'", .style(url: "?a=b:c"), true),
+        ("style-src 'self'", .style(url: "/\\a.test/x.css"), false), ("style-src 'self'", .style(url: "//a.test/x"), false),
+        ("style-src http:", .style(url: "https://b.test/"), true), ("style-src *", .style(url: "https://b.test/"), true),
+        ("style-src https://b.test", .style(url: "https://b.test/x"), true),
     ])
     func whatALeftPolicyForbidsIsSkipped(policy: String, demand: PolicyDemand, isAllowed: Bool) {
         #expect(SecurityPolicy(Array(policy.utf8)).allows(demand, hasNonce: false) == isAllowed)

@@ -140,7 +140,7 @@ import Testing
             head, plan: nil, context: RuleFixture.context(request), mapping: nil, location: nil, dates: &dates, extraLines: nil,
             ResponseWriter.Parameters(
                 framing: framing, keeps: keeps, version: version, cacheChange: cache, tellsLength: tellsLength, isSwitching: false,
-                passesTrailers: false, page: nil, variesByDestination: false), to: out)
+                passesTrailers: false, page: nil, pageDependence: nil), to: out)
         #expect(try HTTP1.parseResponse(out.span, requestMethod: method, limits: HeadLimits(), into: ResponseHead()) == out.count)
         return out.text
     }

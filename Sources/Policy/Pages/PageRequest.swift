@@ -5,38 +5,65 @@ public import HTTP
 ///
 /// - Accept-Encoding names only codings that can be undone here.
 /// - If-None-Match: an edited page's validator tells what was inserted (``PageTag``); one with something else is none any more.
-/// - If-Modified-Since, Range and If-Range are left out for what is a page for certain: they would not tell, and parts of a page
-///   as the server has it fit no edited one.
+/// - If-Match: an edited page's validator, which is weak, stands for the state of the origin that was edited, and is put to it as the
+///   origin's own. One with something else passes as it is, and fails there.
+/// - If-Modified-Since is left out where a page is asked for by name: it would not tell what is inserted.
+/// - Range and If-Range are left out for what is a page for certain: parts of a page as the server has it fit no edited one.
 public struct PageRequest {
     /// Sec-Fetch-Dest says that it is a page; otherwise the answer's type decides.
     public let isCertain: Bool
+    /// Accept names HTML, or it is certain.
+    private let namesHTML: Bool
+    /// False for what only may name an edited page: as a script that stores a changed one does.
+    private let asksForPage: Bool
     let tag: PageTag
 
     /// Nil for what is no document: by Sec-Fetch-Dest, else by X-Requested-With, Accept, Origin, Referer and method.
     public init?(_ request: CanonicalRequest, _ insertions: PageInsertions) {
         tag = PageTag(insertions.digest)
+        asksForPage = true
         if let line = request.nextLine(.secFetchDest) {
             let value = request.value(line)
             guard
                 CanonicalBytes.equalsIgnoringCase(value, "document") || CanonicalBytes.equalsIgnoringCase(value, "iframe")
                     || CanonicalBytes.equalsIgnoringCase(value, "frame")
             else { return nil }
-            isCertain = true
+            (isCertain, namesHTML) = (true, true)
             return
         }
         isCertain = false
         guard request.method == .get || request.method == .head || request.method == .post else { return nil }
         let line = RuleFields.firstLine("x-requested-with", request, from: 0)
         if line >= 0 && CanonicalBytes.equalsIgnoringCase(request.value(line), "xmlhttprequest") { return nil }
-        guard PageRequest.acceptsPages(request) else { return nil }
+        switch PageRequest.wish(of: request) {
+        case .html: namesHTML = true
+        case .anything: namesHTML = false
+        case .other: return nil
+        }
     }
+
+    private init(naming insertions: PageInsertions) {
+        (isCertain, namesHTML, asksForPage) = (false, false, false)
+        tag = PageTag(insertions.digest)
+    }
+
+    /// The same for any request that is sent to where rules insert: one for no document may still name an edited page.
+    public static func sent(_ request: CanonicalRequest, _ insertions: PageInsertions) -> PageRequest {
+        PageRequest(request, insertions) ?? PageRequest(naming: insertions)
+    }
+
+    /// Whether Accept asks for HTML by name.
+    public static func namesHTML(_ request: CanonicalRequest) -> Bool { wish(of: request) == .html }
+
+    private enum Wish { case html, anything, other }
 
     /// Whether Accept asks for HTML by name, or whoever asks for anything is no script of a page: browsers do not send
     /// Sec-Fetch-Dest without TLS, and `fetch` asks for `*/*`.
-    private static func acceptsPages(_ request: CanonicalRequest) -> Bool {
+    private static func wish(of request: CanonicalRequest) -> Wish {
         var line = request.nextLine(.accept)
         let isForAnything = request.nextLine(.origin) == nil && request.nextLine(.referer) == nil
-        if line == nil { return isForAnything }
+        if line == nil { return isForAnything ? .anything : .other }
+        var wish = Wish.other
         while let current = line {
             let value = request.value(current)
             var ranges = ListElements()
@@ -48,14 +75,14 @@ public struct PageRequest {
                 if CanonicalBytes.equalsIgnoringCase(type, "text/html")
                     || CanonicalBytes.equalsIgnoringCase(type, "application/xhtml+xml")
                 {
-                    return true
+                    return .html
                 }
                 let isWild = CanonicalBytes.equalsIgnoringCase(type, "text/*") || CanonicalBytes.equalsIgnoringCase(type, "*/*")
-                if isWild && isForAnything { return true }
+                if isWild && isForAnything { wish = .anything }
             }
             line = request.nextLine(.accept, after: current)
         }
-        return false
+        return wish
     }
 
     /// The ETag of the page as it is edited, for the server's own of it.
@@ -65,26 +92,34 @@ public struct PageRequest {
     public func namesEditedPage(_ request: CanonicalRequest) -> Bool {
         var line = RuleFields.firstLine("if-none-match", request, from: 0)
         while line >= 0 {
-            let value = request.value(line)
-            var tags = ListElements()
-            while let range = tags.next(in: value) {
-                if case .own = tag.verdict(value.extracting(range)) { return true }
-            }
+            if namesEditedPage(request.value(line)) { return true }
             line = RuleFields.firstLine("if-none-match", request, from: line + 1)
         }
         return false
     }
 
+    private func namesEditedPage(_ value: Span<UInt8>) -> Bool {
+        var tags = ListElements()
+        while let range = tags.next(in: value) {
+            if case .own = tag.verdict(value.extracting(range)) { return true }
+        }
+        return false
+    }
+
     /// What becomes of a field line of the client's.
-    enum Change { case none, drop, acceptEncoding, ifNoneMatch }
+    enum Change { case none, drop, acceptEncoding, ifNoneMatch, ifMatch }
 
     func change(of name: Span<UInt8>, _ value: Span<UInt8>) -> Change {
+        if name.count == 8 && CanonicalBytes.equalsIgnoringCase(name, "if-match") {
+            return namesEditedPage(value) ? .ifMatch : .none
+        }
+        guard asksForPage else { return .none }
         switch name.count {
         case 5 where CanonicalBytes.equalsIgnoringCase(name, "range"): return isCertain ? .drop : .none
         case 8 where CanonicalBytes.equalsIgnoringCase(name, "if-range"): return isCertain ? .drop : .none
         case 13 where CanonicalBytes.equalsIgnoringCase(name, "if-none-match"): return keepsTag(value) ? .ifNoneMatch : .drop
         case 15 where CanonicalBytes.equalsIgnoringCase(name, "accept-encoding"): return .acceptEncoding
-        case 17 where CanonicalBytes.equalsIgnoringCase(name, "if-modified-since"): return isCertain ? .drop : .none
+        case 17 where CanonicalBytes.equalsIgnoringCase(name, "if-modified-since"): return namesHTML ? .drop : .none
         default: return .none
         }
     }
@@ -111,17 +146,28 @@ public struct PageRequest {
         switch change {
         case .none, .drop: out.append(value)
         case .acceptEncoding: SpokenCodings.append(value, to: out)
-        case .ifNoneMatch:
+        case .ifNoneMatch, .ifMatch:
             var tags = ListElements()
             var isFirst = true
             while let range = tags.next(in: value) {
                 let element = value.extracting(range)
-                guard passes(element) else { continue }
+                guard change == .ifMatch || passes(element) else { continue }
                 if !isFirst { out.append(", ") }
                 isFirst = false
                 tag.appendOriginal(element, to: out)
             }
         }
+    }
+}
+
+/// Which fields of a request decide whether an HTML answer is a page to be edited.
+public enum PageDependence {
+    case destination
+    /// There is no Sec-Fetch-Dest.
+    case destinationAndAccept
+
+    public init(_ request: CanonicalRequest) {
+        self = request.nextLine(.secFetchDest) == nil ? .destinationAndAccept : .destination
     }
 }
 

@@ -90,7 +90,7 @@ public final class PageResponse {
             let value = head.bytes.span(line.value)
             var list = ListElements()
             while let range = list.next(in: value) {
-                let policy = SecurityPolicy(PageResponse.bytes(value.extracting(range)))
+                let policy = SecurityPolicy(Array(copying: value.extracting(range)))
                 if isEnforced { policies.append((policy, !nonce.isEmpty)) }
             }
         }
@@ -102,16 +102,10 @@ public final class PageResponse {
         return CanonicalBytes.equalsIgnoringCase(name, "content-security-policy-report-only") ? false : nil
     }
 
-    private static func bytes(_ span: Span<UInt8>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(span.count)
-        for index in span.indices { bytes.append(span[index]) }
-        return bytes
-    }
-
     // MARK: Field lines
 
-    /// What is not true of the edited page: its length, digests (RFC 1864, RFC 9530, RFC 3230), ranges of it.
+    /// What is not true of the edited page: its length, digests (RFC 1864, RFC 9530, RFC 3230), ranges of it, and when it changed,
+    /// which is also when something else is inserted.
     func drops(_ name: Span<UInt8>, id: FieldID) -> Bool {
         if id == .contentLength { return true }
         guard id == .other else { return false }
@@ -119,7 +113,9 @@ public final class PageResponse {
         case 6: return CanonicalBytes.equalsIgnoringCase(name, "digest")
         case 11:
             return CanonicalBytes.equalsIgnoringCase(name, "content-md5") || CanonicalBytes.equalsIgnoringCase(name, "repr-digest")
-        case 13: return CanonicalBytes.equalsIgnoringCase(name, "accept-ranges")
+        case 13:
+            return CanonicalBytes.equalsIgnoringCase(name, "accept-ranges")
+                || CanonicalBytes.equalsIgnoringCase(name, "last-modified")
         case 14: return CanonicalBytes.equalsIgnoringCase(name, "content-digest")
         default:
             // The client goes on with the policy that it was given together with the page, and with the page's nonce.
@@ -138,7 +134,7 @@ public final class PageResponse {
         var list = ListElements()
         var written = 0
         while let range = list.next(in: value) {
-            let policy = SecurityPolicy(PageResponse.bytes(value.extracting(range)))
+            let policy = SecurityPolicy(Array(copying: value.extracting(range)))
             for edit in policy.nonceEdits(for: demands) {
                 out.append(value.extracting(written..<range.lowerBound + edit.range.lowerBound))
                 written = range.lowerBound + edit.range.upperBound
@@ -162,6 +158,6 @@ public final class PageResponse {
         }
         let text = ByteBuffer(capacity: 24)
         Base64.append(raw.span, to: text)
-        return bytes(text.span)
+        return Array(copying: text.span)
     }
 }

@@ -66,6 +66,12 @@ final class Glob {
         return steps
     }
 
+    /// What stands between its stars: whatever fits has all of them.
+    var runs: [[UInt8]] {
+        let between = middle.split { $0 > 255 }.map { $0.map { UInt8(truncatingIfNeeded: $0) } }
+        return [prefix] + between + [suffix]
+    }
+
     func matches(_ text: Span<UInt8>) -> Bool {
         if middle.isEmpty { return RuleBytes.equal(text, prefix) }
         guard text.count >= prefix.count + suffix.count else { return false }

@@ -5,14 +5,23 @@ internal import HTTP
 /// Two keys with one hash share a bucket, which costs a needless look at a candidate and nothing else: every candidate is
 /// verified in full.
 struct FilingKey: Hashable {
-    fileprivate enum Kind: UInt8 {
+    enum Kind: UInt8 {
         case host = 1
-        case subdomains, path, prefix
+        case subdomains, path, prefix, hostRun, pathRun
     }
 
-    fileprivate let kind: Kind
-    fileprivate let length: Int
+    let kind: Kind
+    let length: Int
     let hash: UInt64
+    /// Of a run: the windows that would do as well.
+    var candidates: [Window] = []
+
+    struct Window: Hashable {
+        var hash: UInt64
+        var length: Int
+    }
+
+    var isRun: Bool { kind == .hostRun || kind == .pathRun }
 
     /// A host, lower-cased.
     static func host(_ name: Span<UInt8>) -> FilingKey {
@@ -26,16 +35,15 @@ struct FilingKey: Hashable {
             hash: KeyHash.finish(KeyHash.backward(name), Kind.subdomains.rawValue))
     }
 
-    /// The key of a path glob: itself when it is exact, else its whole leading segments; nil when it has none.
+    /// The key of a path glob: itself when it is exact, else its whole leading segments, else a run of its bytes; nil when it has none.
     static func path(_ glob: Glob) -> FilingKey? {
         let prefix = glob.prefix
         if glob.isExact { return exactPath(prefix.span) }
         var end = prefix.count
         if !glob.isSubtree {
-            guard let slash = prefix.lastIndex(of: UInt8(ascii: "/")) else { return nil }
-            end = slash
+            end = prefix.lastIndex(of: UInt8(ascii: "/")) ?? 0
         }
-        if end == 0 { return nil }
+        if end == 0 { return run(of: glob, isHost: false) }
         return pathPrefix(prefix.span.extracting(0..<end))
     }
 
@@ -83,12 +91,19 @@ enum KeyHash {
 struct Filing {
     var hosts: [FilingKey]?
     var paths: [FilingKey]?
+
+    var hasRuns: Bool { (hosts?.contains(where: \.isRun) ?? false) || (paths?.contains(where: \.isRun) ?? false) }
+
+    func resolved(_ crowd: BucketTable) -> Filing {
+        Filing(hosts: hosts?.map { $0.resolved(crowd) }, paths: paths?.map { $0.resolved(crowd) })
+    }
 }
 
 /// Finds the few of many items that a host and a path may fit, in the items' order, at a cost that their number does not set.
 ///
 /// Each item is filed under its most selective key: its hosts, its paths, or both together when each alone is crowded. A
-/// request looks up its host, the host's parents, its path and the path's prefixes, as far as such keys exist at all.
+/// request looks up its host, the host's parents, its path, the path's prefixes and runs of bytes of either, as far as such keys
+/// exist at all.
 final class HostPathIndex {
     private struct Cursor {
         var next: Int32
@@ -112,7 +127,18 @@ final class HostPathIndex {
     private var prefixLengths: UInt64 = 0
     private var maximumPrefix = 0
 
+    private var hostRuns = RunFilter(isHost: true)
+    private var pathRuns = RunFilter(isHost: false)
+
     private var cursors: [Cursor] = []
+    /// By where a bucket begins in `postings`: the walk that has opened it last. A host or path may have a run several times.
+    private var opened: [UInt32] = []
+    private var walk: UInt32 = 0
+    /// All candidates of a walk with many cursors.
+    private var merged: [Int32] = []
+    private var mergedNext = -1
+    /// With more cursors than this, candidates are sorted once and not searched among them each time.
+    private static let manyCursors = 32
     private var hostHashes: [UInt64] = []
     private var pathHashes: [UInt64] = []
 
@@ -120,12 +146,20 @@ final class HostPathIndex {
         var pairs: [(hash: UInt64, item: Int32)] = []
         pairs.reserveCapacity(filings.count)
         let crowd = HostPathIndex.crowd(filings)
+        var runs: [FilingKey] = []
         for (item, filing) in filings.enumerated() {
+            var filing = filing
+            if filing.hasRuns {
+                filing = filing.resolved(crowd)
+                runs += ((filing.hosts ?? []) + (filing.paths ?? [])).filter(\.isRun)
+            }
             let item = Int32(truncatingIfNeeded: item)
             let start = pairs.count
             file(filing, crowd) { pairs.append((hash: $0, item: item)) }
             if pairs.count == start { postings.append(item) }
         }
+        hostRuns = RunFilter(runs.filter { $0.kind == .hostRun }, isHost: true)
+        pathRuns = RunFilter(runs.filter { $0.kind == .pathRun }, isHost: false)
         unfiled = Cursor(next: 0, end: Int32(truncatingIfNeeded: postings.count))
         pairs.sort { $0.hash == $1.hash ? $0.item < $1.item : $0.hash < $1.hash }
         postings.reserveCapacity(postings.count + pairs.count)
@@ -144,6 +178,7 @@ final class HostPathIndex {
             table.insert(
                 hash, start: Int32(truncatingIfNeeded: start), end: Int32(truncatingIfNeeded: postings.count))
         }
+        opened = Array(repeating: 0, count: postings.count)
         cursors.reserveCapacity(32)
         hostHashes.reserveCapacity(16)
         pathHashes.reserveCapacity(32)
@@ -151,10 +186,15 @@ final class HostPathIndex {
 
     /// How many items have each key.
     private static func crowd(_ filings: [Filing]) -> BucketTable {
-        var crowd = BucketTable(capacity: filings.reduce(0) { $0 + ($1.hosts?.count ?? 0) + ($1.paths?.count ?? 0) })
+        func total(_ keys: [FilingKey]?) -> Int { keys?.reduce(0) { $0 + max($1.candidates.count, 1) } ?? 0 }
+        var crowd = BucketTable(capacity: filings.reduce(0) { $0 + total($1.hosts) + total($1.paths) })
         for filing in filings {
-            for key in filing.hosts ?? [] { crowd.count(key.hash) }
-            for key in filing.paths ?? [] { crowd.count(key.hash) }
+            for keys in [filing.hosts, filing.paths] {
+                for key in keys ?? [] {
+                    if key.candidates.isEmpty { crowd.count(key.hash) }
+                    for candidate in key.candidates { crowd.count(candidate.hash) }
+                }
+            }
         }
         return crowd
     }
@@ -168,7 +208,10 @@ final class HostPathIndex {
         case (let hosts?, let paths?):
             let byHost = hosts.reduce(0) { max($0, crowd.find($1.hash).end) }
             let byPath = paths.reduce(0) { max($0, crowd.find($1.hash).end) }
-            if min(byHost, byPath) > HostPathIndex.crowded && hosts.count * paths.count <= HostPathIndex.maximumPairs {
+            let canPair = !hosts.contains { $0.isRun } && !paths.contains { $0.isRun }
+            if canPair && min(byHost, byPath) > HostPathIndex.crowded
+                && hosts.count * paths.count <= HostPathIndex.maximumPairs
+            {
                 hasPairs = true
                 note(hosts) { host in note(paths) { body(KeyHash.combined(host, $0)) } }
             } else {
@@ -189,6 +232,7 @@ final class HostPathIndex {
             case .prefix:
                 maximumPrefix = max(maximumPrefix, key.length)
                 prefixLengths |= 1 << UInt64(min(key.length, 63))
+            case .hostRun, .pathRun: break
             }
             body(key.hash)
         }
@@ -200,6 +244,8 @@ final class HostPathIndex {
         if !cursors.isEmpty { cursors.removeAll(keepingCapacity: true) }
         if !hostHashes.isEmpty { hostHashes.removeAll(keepingCapacity: true) }
         if !pathHashes.isEmpty { pathHashes.removeAll(keepingCapacity: true) }
+        mergedNext = -1
+        beginWalk()
         if unfiled.end > 0 { cursors.append(unfiled) }
         if maximumHost | maximumSubdomains != 0 { hash(host: host) }
         if maximumPath | maximumPrefix != 0 { hash(path: path) }
@@ -210,11 +256,30 @@ final class HostPathIndex {
                 for path in pathHashes { open(KeyHash.combined(host, path)) }
             }
         }
+        if !hostRuns.isEmpty { hostRuns.forEachKey(in: host) { open($0) } }
+        if !pathRuns.isEmpty { pathRuns.forEachKey(in: path) { open($0) } }
         if start > 0 { skip(to: Int32(truncatingIfNeeded: start)) }
+        if cursors.count > HostPathIndex.manyCursors { merge() }
+    }
+
+    private func beginWalk() {
+        walk &+= 1
+        if walk > 0 { return }
+        for index in opened.indices { opened[index] = 0 }
+        walk = 1
+    }
+
+    @inline(never)
+    private func merge() {
+        merged.removeAll(keepingCapacity: true)
+        for cursor in cursors where cursor.next < cursor.end { merged += postings[Int(cursor.next)..<Int(cursor.end)] }
+        merged.sort()
+        mergedNext = 0
     }
 
     /// The next candidate, or -1.
     func next() -> Int {
+        if mergedNext >= 0 { return nextMerged() }
         var least = Int32.max
         for cursor in cursors where cursor.next < cursor.end { least = min(least, postings[Int(cursor.next)]) }
         if least == Int32.max { return -1 }
@@ -223,6 +288,13 @@ final class HostPathIndex {
             if cursor.next < cursor.end && postings[Int(cursor.next)] == least { cursors[index].next += 1 }
         }
         return Int(least)
+    }
+
+    private func nextMerged() -> Int {
+        guard mergedNext < merged.count else { return -1 }
+        let item = merged[mergedNext]
+        while mergedNext < merged.count && merged[mergedNext] == item { mergedNext += 1 }
+        return Int(item)
     }
 
     private func hash(host: Span<UInt8>) {
@@ -268,7 +340,9 @@ final class HostPathIndex {
 
     private func open(_ hash: UInt64) {
         let bucket = table.find(hash)
-        if bucket.start < bucket.end { cursors.append(Cursor(next: bucket.start, end: bucket.end)) }
+        guard bucket.start < bucket.end, opened[Int(bucket.start)] != walk else { return }
+        opened[Int(bucket.start)] = walk
+        cursors.append(Cursor(next: bucket.start, end: bucket.end))
     }
 
     private func skip(to item: Int32) {

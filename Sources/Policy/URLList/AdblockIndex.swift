@@ -44,7 +44,7 @@ struct AdblockIndex {
     }
 
     /// A host with more filters than this is looked up by runs of bytes instead.
-    private static let crowded: Int32 = 8
+    private static let crowded: UInt16 = 8
 
     private var hosts = Bucket()
     private var long = Bucket()
@@ -67,7 +67,7 @@ struct AdblockIndex {
             let number = Int32(truncatingIfNeeded: number)
             let pattern = text.span(filter.pattern)
             let host = filter.marks.contains(.host) ? Self.hostKey(pattern) : nil
-            if let host, crowd.find(host).end <= Self.crowded {
+            if let host, crowd.count(of: host) <= Self.crowded {
                 byHost.append((host, number))
             } else if let key = Self.rarest(pattern, 8, crowd) {
                 byLong.append((key, number))
@@ -184,26 +184,45 @@ struct AdblockIndex {
         }
     }
 
-    /// How many filters there are to each key, about.
-    private static func crowd(_ filters: [AdblockFilter], _ text: ByteBuffer) -> BucketTable {
+    /// How many filters there are to each key, about: keys may share a count.
+    private struct Crowd {
+        private var counts: [UInt16]
+        private let shift: UInt64
+
+        init(keys: Int) {
+            var size = 1024
+            while size < keys / 2 { size *= 2 }
+            counts = Array(repeating: 0, count: size)
+            shift = UInt64(64 - size.trailingZeroBitCount)
+        }
+
+        mutating func add(_ key: UInt64) {
+            let slot = Int(truncatingIfNeeded: key >> shift)
+            if counts[slot] < .max { counts[slot] += 1 }
+        }
+
+        func count(of key: UInt64) -> UInt16 { counts[Int(truncatingIfNeeded: key >> shift)] }
+    }
+
+    private static func crowd(_ filters: [AdblockFilter], _ text: ByteBuffer) -> Crowd {
         var total = 0
         for filter in filters { total += 2 * Int(filter.pattern.length) + 1 }
-        var crowd = BucketTable(capacity: total)
+        var crowd = Crowd(keys: total)
         for filter in filters {
             let pattern = text.span(filter.pattern)
-            if filter.marks.contains(.host), let host = hostKey(pattern) { crowd.count(host) }
-            forEachRun(pattern, 8) { crowd.count($0) }
-            forEachRun(pattern, 3) { crowd.count($0) }
+            if filter.marks.contains(.host), let host = hostKey(pattern) { crowd.add(host) }
+            forEachRun(pattern, 8) { crowd.add($0) }
+            forEachRun(pattern, 3) { crowd.add($0) }
         }
         return crowd
     }
 
-    private static func rarest(_ pattern: Span<UInt8>, _ length: Int, _ crowd: BucketTable) -> UInt64? {
+    private static func rarest(_ pattern: Span<UInt8>, _ length: Int, _ crowd: Crowd) -> UInt64? {
         var best: UInt64?
-        var least = Int32.max
+        var least = UInt16.max
         forEachRun(pattern, length) { key in
-            let count = crowd.find(key).end
-            if count < least { (best, least) = (key, count) }
+            let count = crowd.count(of: key)
+            if best == nil || count < least { (best, least) = (key, count) }
         }
         return best
     }

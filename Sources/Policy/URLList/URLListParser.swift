@@ -206,7 +206,8 @@ struct URLListParser {
     func filing(of entry: URLList.Entry) -> Filing {
         var filing = Filing()
         switch entry.host {
-        case .any, .glob: break
+        case .any: break
+        case .glob: filing.hosts = FilingKey.run(of: globs[Int(entry.hostText.start)], isHost: true).map { [$0] }
         case .exact: filing.hosts = [.host(text.span(entry.hostText))]
         case .subdomains: filing.hosts = [.subdomains(of: text.span(entry.hostText))]
         }

@@ -33,6 +33,7 @@ public final class Server {
     let service: ServiceManager
     let watched: WatchedFiles
     private let tls: TLSControl
+    private var lists: ListCompiler?
     private var admin: AdminListener?
     private var child: ChildProcess?
     private(set) var isDraining = false
@@ -116,6 +117,7 @@ public final class Server {
     }
 
     private func addHandlers() throws(SystemError) {
+        lists = try ListCompiler(on: loop, workers: workers.count) { [unowned self] compiled in adopt(compiled) }
         let signalHandler = Watcher { [unowned self] in
             while let signal = signals.next() { receive(signal) }
         }
@@ -274,6 +276,7 @@ public final class Server {
             configuration = fresh
             indexes = labels.adopt(fresh)
             watched.adopt(fresh, dependencies: options.watchesConfiguration ? dependencies : [])
+            lists?.forget()
             warnOfListFaults()
             for (index, worker) in workers.enumerated() {
                 let snapshot = Snapshot(adoption, tls: contexts[index].take() ?? TLSContexts())
@@ -299,12 +302,9 @@ public final class Server {
                 logWriter.log(.info, "new content of \(display) is in force")
             case .unreadable(let display, let why):
                 logWriter.log(.warn, "\(display): \(why); the last good value is kept")
-            case .urlList(let index, let text, let display):
-                for worker in workers {
-                    worker.mailbox.post(.urlList(index, Handover(URLList(text, format: watched.urlLists[index].definition.format))))
-                }
-                logWriter.log(.info, "new content of \(display) is in force")
-                warnOfListFaults(index)
+            case .urlList(let index, let source):
+                logWriter.log(.info, "new content of \(source.definition.path) is being compiled")
+                lists?.compile(index, source)
             case .certificates: reloadCertificates()
             case .configuration:
                 _ = reload()
@@ -333,10 +333,17 @@ public final class Server {
     }
 
     /// Lines of URL lists that are not understood are skipped; the log tells which.
-    private func warnOfListFaults(_ only: Int? = nil) {
-        for (index, source) in watched.urlLists.enumerated() where only == nil || only == index {
+    private func warnOfListFaults() {
+        for source in watched.urlLists {
             if let text = source.warning { logWriter.log(.warn, "\(source.definition.path): \(text)") }
         }
+    }
+
+    private func adopt(_ compiled: CompiledLists) {
+        for (worker, list) in zip(workers, compiled.lists) { worker.mailbox.post(.urlList(compiled.index, list)) }
+        if compiled.isOutdated { return logWriter.log(.info, "\(compiled.path) is in force, and has changed again meanwhile") }
+        logWriter.log(.info, "new content of \(compiled.path) is in force")
+        if let text = compiled.warning { logWriter.log(.warn, "\(compiled.path): \(text)") }
     }
 
     /// The value of `admin.token` as it is now.

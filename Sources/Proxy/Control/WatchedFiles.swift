@@ -6,7 +6,7 @@ final class WatchedFiles {
     enum Change {
         case secret(SecretID, Secret, display: String)
         case unreadable(display: String, why: String)
-        case urlList(Int, text: [UInt8], display: String)
+        case urlList(Int, URLListSource)
         case certificates
         case configuration
     }
@@ -86,7 +86,7 @@ final class WatchedFiles {
                 return .unreadable(display: path, why: "lists nothing any more, which a reload would put in force")
             }
             urlLists[index] = fresh
-            return .urlList(index, text: text, display: path)
+            return .urlList(index, fresh)
         }
     }
 }

@@ -42,7 +42,8 @@ extension Exchange {
     private var demoParameters: RequestWriter.Parameters {
         RequestWriter.Parameters(
             framing: sentFraming, upgrade: nil, expectsContinue: false, isFirstSend: redirects.hops == 0, paths: demoPaths,
-            preservesHost: redirects.hops > 0 || plan?.proxy?.preserveHost != .no, tellsClient: true, page: pageRequest)
+            preservesHost: redirects.hops > 0 || plan?.proxy?.preserveHost != .no, tellsClient: true,
+            page: plan?.page.map { PageRequest.sent(current, $0) })
     }
 
     /// What an upstream would have been sent, with where each part comes from and secrets as their sources.

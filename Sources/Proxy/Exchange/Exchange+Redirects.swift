@@ -141,11 +141,3 @@ extension Exchange {
         startUpstream(upstream, redirects.lastProxy ?? ProxyPlan(ProxyDefinition()))
     }
 }
-
-extension Array where Element == UInt8 {
-    init(copying span: Span<UInt8>) {
-        self.init()
-        reserveCapacity(span.count)
-        for index in 0..<span.count { append(span[index]) }
-    }
-}

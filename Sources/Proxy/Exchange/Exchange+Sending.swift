@@ -23,7 +23,7 @@ extension Exchange {
                 expectsContinue: head.expectsContinue && isFirst && !contentIsComplete, isFirstSend: isFirst,
                 paths: isFirst ? snapshot.paths(rule: plan.actionRule, server: server) : nil,
                 preservesHost: !isFirst || preservesHost(proxy, server), tellsClient: !redirects.isAway,
-                page: plan.page == nil ? nil : pageRequest),
+                page: plan.page.map { PageRequest.sent(current, $0) }),
             to: out)
     }
 
@@ -105,7 +105,7 @@ extension Exchange {
                 framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
                 tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
                 passesTrailers: takesTrailers && page == nil, page: page,
-                variesByDestination: page != nil || plan?.page != nil && PageResponse.isHTML(head)),
+                pageDependence: plan?.page != nil && (page != nil || PageResponse.isHTML(head)) ? PageDependence(current) : nil),
             to: out)
     }
 

@@ -42,7 +42,7 @@ final class PageDelivery: EventHandler {
             policies: page.policies)
         if let coding {
             decoder = try worker.codings.decoder(coding)
-            encoder = try worker.codings.encoder(coding)
+            encoder = try worker.codings.encoder(coding, isFast: true)
         } else {
             (decoder, encoder) = (nil, nil)
         }
@@ -200,7 +200,8 @@ final class PageBuffers {
 final class CodingPool {
     private var decoders: [[ContentDecoder]] = ContentCoding.allCases.map { _ in [] }
     private var encoders: [[ContentEncoder]] = ContentCoding.allCases.map { _ in [] }
-    /// So many of each coding are kept.
+    private var fastEncoders: [[ContentEncoder]] = ContentCoding.allCases.map { _ in [] }
+    /// So many of each kind are kept.
     private static let most = 4
 
     func decoder(_ coding: ContentCoding) throws(CodingError) -> ContentDecoder {
@@ -208,9 +209,10 @@ final class CodingPool {
         return try ContentDecoder(coding)
     }
 
-    func encoder(_ coding: ContentCoding) throws(CodingError) -> ContentEncoder {
-        if let spare = encoders[Int(coding.rawValue)].popLast() { return spare }
-        return try ContentEncoder(fast: coding)
+    func encoder(_ coding: ContentCoding, isFast: Bool) throws(CodingError) -> ContentEncoder {
+        let index = Int(coding.rawValue)
+        if let spare = isFast ? fastEncoders[index].popLast() : encoders[index].popLast() { return spare }
+        return isFast ? try ContentEncoder(fast: coding) : try ContentEncoder(coding)
     }
 
     func giveBack(_ decoder: ContentDecoder) {
@@ -219,9 +221,11 @@ final class CodingPool {
         decoders[index].append(decoder)
     }
 
+    /// Takes back one that may be in the middle of a stream.
     func giveBack(_ encoder: ContentEncoder) {
         let index = Int(encoder.coding.rawValue)
-        guard encoders[index].count < Self.most, (try? encoder.reset()) != nil else { return }
-        encoders[index].append(encoder)
+        let count = encoder.isFast ? fastEncoders[index].count : encoders[index].count
+        guard count < Self.most, (try? encoder.reset()) != nil else { return }
+        if encoder.isFast { fastEncoders[index].append(encoder) } else { encoders[index].append(encoder) }
     }
 }

@@ -78,7 +78,7 @@ final class FileLoader {
             types: types, type: file.type, plan: plan, coding: file.coding, size: size,
             modifiedNanoseconds: file.identity.modifiedNanoseconds, now: exchange.context.unixTime)
         if file.coding == nil, let coding = codingOnTheFly(plan, asked) {
-            encoder = worker.fileBuffers.leaseEncoder(coding)
+            encoder = try? worker.codings.encoder(coding, isFast: false)
             if encoder != nil { head.encode(coding) }
         }
         head.writeEntityTag(to: entityTag)
@@ -331,7 +331,7 @@ final class FileLoader {
         }
         if let encoder {
             self.encoder = nil
-            worker.fileBuffers.giveBack(encoder)
+            worker.codings.giveBack(encoder)
         }
     }
 }

@@ -244,23 +244,7 @@ final class FileFinder {
     /// Whether an application that draws its own pages would be asked for this one: a path without extension, or a client that
     /// says that it wants HTML.
     private func isForPage(_ request: CanonicalRequest) -> Bool {
-        if request.pathExtension.isEmpty { return true }
-        var line = request.nextLine(.accept)
-        while let index = line {
-            if namesHTML(request.value(index)) { return true }
-            line = request.nextLine(.accept, after: index)
-        }
-        return false
-    }
-
-    private func namesHTML(_ accept: Span<UInt8>) -> Bool {
-        var list = ListCursor()
-        while let range = list.next(in: accept) {
-            let element = accept.extracting(range)
-            guard element.count >= 9, HTTP1.equalsIgnoringCase(element.extracting(0..<9), "text/html") else { continue }
-            if element.count == 9 || element[9] == UInt8(ascii: ";") || element[9] == UInt8(ascii: " ") { return true }
-        }
-        return false
+        request.pathExtension.isEmpty || PageRequest.namesHTML(request)
     }
 }
 

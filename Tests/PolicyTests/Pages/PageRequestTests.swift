@@ -27,7 +27,11 @@ struct PageRequestTests {
 
     /// The line as it is sent; nil when it is not.
     private func sent(_ name: String, _ value: String, isCertain: Bool) -> String? {
-        guard let page = page(isCertain ? [("Sec-Fetch-Dest", "document")] : []) else { return "no page" }
+        sent(name, value, isCertain ? [("Sec-Fetch-Dest", "document")] : [])
+    }
+
+    private func sent(_ name: String, _ value: String, _ fields: [(String, String)], method: String = "GET") -> String? {
+        let page = PageRequest.sent(RuleFixture.request(method, "/", fields: fields), insertions)
         let (nameBytes, bytes) = (Array(name.utf8), Array(value.utf8))
         let change = page.change(of: nameBytes.span, bytes.span)
         if change == .drop { return nil }
@@ -81,6 +85,26 @@ struct PageRequestTests {
         #expect(sent("If-None-Match", "*", isCertain: true) == "*")
         #expect(sent("If-Modified-Since", "x", isCertain: true) == nil)
         #expect(sent("If-Modified-Since", "x", isCertain: false) == "x")
+    }
+
+    @Test func aTimeIsNotAskedForWhereHTMLIs() {
+        #expect(sent("If-Modified-Since", "x", [("Accept", "text/html, */*")]) == nil)
+        #expect(sent("If-Modified-Since", "x", [("Accept", "*/*")]) == "x")
+        #expect(sent("If-Modified-Since", "x", [("Accept", "image/png")]) == "x")
+    }
+
+    @Test(arguments: ["\"x\"", "W/\"x\""])
+    func whoStoresAnEditedPageNamesTheOneThatItWasMadeOf(tag: String) {
+        for (method, fields) in [("PUT", [("Sec-Fetch-Dest", "empty")]), ("GET", [("Sec-Fetch-Dest", "document")]), ("DELETE", [])]
+        {
+            #expect(sent("If-Match", edited(tag), fields, method: method) == tag)
+            #expect(sent("If-Match", "\"y\", " + edited(tag), fields, method: method) == "\"y\", " + tag)
+            for other in ["*", "\"x\"", "W/\"x~00000000\"", "W/\"x~00000000\", \"y\""] {
+                #expect(sent("If-Match", other, fields, method: method) == other, "not of a page as it is edited now")
+            }
+        }
+        let script = [("Sec-Fetch-Dest", "empty")]
+        #expect(sent("Accept-Encoding", "zstd, x", script) == "zstd, x" && sent("Range", "bytes=1-", script) == "bytes=1-")
     }
 
     @Test func whatIsInsertedMakesAnotherDigest() {
