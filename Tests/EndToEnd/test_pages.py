@@ -205,6 +205,8 @@ def test_a_changed_page_is_stored_where_the_origins_page_is_still_the_same(proxy
     state = {"tag": '"v1"'}
 
     def handler(request, wire):
+        for _ in wire.pieces(request):
+            pass
         if request.method == "PUT":
             if request.get("if-match") != state["tag"]:
                 return reply(wire, "", "412 Precondition Failed")
