@@ -393,6 +393,39 @@ workers: 1
         assert client.response(free).text == str(1 + 15 * 65536 + turns + 3)
 
 
+def test_content_of_streams_that_were_refused_is_given_back(proxy, origin):
+    """What was under way when a stream was reset, and padding, take no room from the uploads that go on."""
+    gate = threading.Event()
+
+    def waits(request, wire):
+        assert gate.wait(60)
+        reply(wire, str(sum(len(piece) for piece in wire.pieces(request))))
+
+    one = proxy("""
+listeners: [{address: "127.0.0.1:@LISTEN@", h2c: true}]
+upstream: "http://127.0.0.1:@ORIGIN@"
+rules:
+  - {match: {path: /early}, respond: {status: 403}}
+  - {proxy: {upstream: default}}
+workers: 1
+""", ORIGIN=origin(waits).port)
+    with HTTP2(one.port) as client:
+        client.ping()
+        for stream in range(3, 83, 2):
+            client.headers(stream, request("POST", "/early"), end=False)
+            client.until(lambda: client.answer_of(stream).reset is not None)
+            for _ in range(4):
+                client.send(frame(DATA, 0, stream, bytes(16000)))
+                client.windows[0] -= 16000
+            client.ping()
+        assert client.window(0) > MIB - 128 * 1024, "%d octets are left" % client.window(0)
+        gate.set()
+        client.headers(101, request("POST", "/"), end=False)
+        client.send(frame(DATA, PADDED, 101, b"\xff" + bytes(10 + 255)))
+        client.send(frame(DATA, END_STREAM, 101, b"x"))
+        assert client.response(101).text == "11"
+
+
 # --- Tunnels -----------------------------------------------------------------
 
 def tunnel_to(wire, request):

@@ -105,6 +105,10 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     func trailersReceived(_ block: FieldBlock) {
         block.finish(endsMessage: true)
+        if held != nil, let fault = block.fault {
+            dropHeld()
+            return refuse(fault == .tooLarge ? .headerTooLarge : .badRequest)
+        }
         beginHeld()
         guard let exchange else { return peerEnded() }
         let isRead: Void? = block.fault == nil ? try? exchange.requestTrailers.read(block.text, limits: worker.limits.head) : nil

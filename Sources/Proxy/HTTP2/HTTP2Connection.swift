@@ -156,6 +156,8 @@ class HTTP2Connection: Connection {
         let isAcknowledgement = head.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
         switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
+            // More than padding can be, on a stream that has ended: content that was under way, and is not earned below.
+            if head.length > 256, session.index(of: head.stream) == nil { break }
             if head.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) == 0, !emptyFrames.take(now: loop.now) {
                 return abused(.emptyFrames)
             }

@@ -29,8 +29,8 @@ final class HTTP2Session {
     var out: ByteBuffer?
     /// Content was held back since `out` is full.
     var isHeldBack = false
-    /// Of a client's connection: content that was taken and that its window has not been given back for.
-    private var takenSinceUpdate = 0
+    /// Content that has been received and not been taken yet, of all streams.
+    private var heldContent = 0
     private var fields: [nghttp2_nv] = []
     private var walk: FrameWalk
 
@@ -39,7 +39,7 @@ final class HTTP2Session {
     /// Some peers send no frame before a whole one has room.
     private static let smallestRoom: Int32 = 16 * 1024
     /// So much of a connection's window is given back at a time while there is room.
-    private static let windowStep = 64 * 1024
+    private static let windowStep: Int32 = 64 * 1024
 
     init?(role: Role, connection: HTTP2Connection, templates: HTTP2Templates) {
         var made: OpaquePointer?
@@ -75,7 +75,9 @@ final class HTTP2Session {
             }
             guard connection.frameBegan(head) else { return .over }
         }
-        return feed(bytes.extracting(fed..<bytes.count))
+        let receipt = feed(bytes.extracting(fed..<bytes.count))
+        if receipt == .taken, role == .server { giveWindowBack() }
+        return receipt
     }
 
     private func feed(_ bytes: Span<UInt8>) -> Receipt {
@@ -160,7 +162,7 @@ final class HTTP2Session {
     func contentReceived(_ count: Int) {
         switch role {
         case .client: nghttp2_session_consume_connection(handle, count)
-        case .server: giveWindowBack()
+        case .server: heldContent += count
         }
     }
 
@@ -170,18 +172,18 @@ final class HTTP2Session {
             nghttp2_session_consume_stream(handle, stream, count)
             return
         }
-        let room = nghttp2_session_get_local_window_size(handle)
+        heldContent -= count
         nghttp2_session_consume(handle, stream, count)
-        // The library gives all of it back when that is half a window.
-        takenSinceUpdate = nghttp2_session_get_local_window_size(handle) > room ? 0 : takenSinceUpdate + count
         giveWindowBack()
     }
 
-    /// By steps while there is room, at once when there is none.
+    /// All of a client's connection window but what is held: what the library has passed over (padding, content of streams that
+    /// were reset) is given back too. By steps while there is room, at once when there is next to none.
     private func giveWindowBack() {
-        guard takenSinceUpdate >= Self.windowStep || takenSinceUpdate > 0 && isWindowUsedUp else { return }
-        nghttp2_submit_window_update(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, Int32(clamping: takenSinceUpdate))
-        takenSinceUpdate = 0
+        let room = nghttp2_session_get_local_window_size(handle)
+        let used = HTTP2Limits.connectionWindow - room - Int32(clamping: heldContent)
+        guard used >= Self.windowStep || used > 0 && room < Self.smallestRoom else { return }
+        nghttp2_submit_window_update(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, used)
     }
 
     /// The peer may send next to nothing on any stream until content is taken.
