@@ -2,12 +2,17 @@ internal import HTTP
 
 /// Globs without a beginning of their own are filed by a run of eight bytes, or of three, that whatever fits them must have.
 extension FilingKey {
+    /// Of each length, so many windows of one glob are weighed: enough to find a rare one, and a long line costs no more than another.
+    private static let mostCandidates = 32
+
     /// The key of a glob for hosts or paths; nil when no run of it is long enough.
     static func run(of glob: Glob, isHost: Bool) -> FilingKey? {
         var windows: [Window] = []
-        for length in RunFilter.lengths {
-            for run in glob.runs {
+        for (turn, length) in RunFilter.lengths.enumerated() {
+            let most = (turn + 1) * mostCandidates
+            for run in glob.runs where windows.count < most {
                 RunFilter.forEachWindow(run.span, length) {
+                    guard windows.count < most else { return }
                     windows.append(Window(hash: RunFilter.hash($0, length, isHost: isHost), length: length))
                 }
             }

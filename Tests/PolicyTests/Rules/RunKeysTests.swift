@@ -23,6 +23,13 @@ struct RunKeysTests {
         #expect(candidates(index, path: "/x/ads/37-a.js").contains(37))
     }
 
+    @Test func aLongPatternWeighsNoMoreWindowsThanAnother() throws {
+        let text = (0..<500).map { "part\($0)" }.joined(separator: "-")
+        let key = try #require(FilingKey.path(Glob("/**/\(text)", .path)))
+        #expect(key.candidates.count == 64 && key.candidates.filter { $0.length == 8 }.count == 32)
+        #expect(candidates(index(["/**/\(text)", "/**/other-text"]), path: "/x/\(text)") == [0])
+    }
+
     @Test func whatHasNoRunIsTriedAlways() {
         let index = index(["/**", "/*/a*", "/**/abc"])
         #expect(candidates(index, path: "/x") == [0, 1])
