@@ -20,7 +20,7 @@ public final class ResponseWriter {
         public var passesTrailers: Bool
         /// The content is a page that is edited, or would be.
         public var page: PageResponse?
-        /// What decides whether the page is edited; nil for what is no page.
+        /// What decides whether the page is edited; nil for what is none, and may be none.
         public var pageDependence: PageDependence?
 
         public init(
@@ -111,7 +111,9 @@ public final class ResponseWriter {
     private func writeVary(_ dependence: PageDependence, _ plan: ChainPlan?, to out: ByteBuffer) {
         let name: InlineArray<4, UInt8> = [0x56, 0x61, 0x72, 0x79]
         guard case .keep = plan?.response.admit(name.span, id: .other) ?? .keep else { return }
-        out.append(dependence == .destination ? "Vary: Sec-Fetch-Dest\r\n" : "Vary: Sec-Fetch-Dest, Accept\r\n")
+        out.append("Vary: ")
+        out.append(dependence.fields)
+        out.append("\r\n")
     }
 
     private func writeValue(

@@ -48,7 +48,18 @@ public struct ListenerDefinition: Sendable, Hashable {
     }
 
     /// What is said of a socket may change over a reload, which the socket survives.
-    public func hasSocket(of other: ListenerDefinition) -> Bool { address == other.address && display == other.display }
+    public func hasSocket(of other: ListenerDefinition) -> Bool {
+        switch (address, other.address) {
+        case (.unix(let path, _), .unix(let otherPath, _)): path == otherPath
+        default: address == other.address && display == other.display
+        }
+    }
+
+    /// Both are of TCP, and only one of them may be open if their addresses overlap.
+    func hasPort(of other: ListenerDefinition) -> Bool {
+        guard case .tcp(_, let port) = address, case .tcp(_, let otherPort) = other.address else { return false }
+        return port == otherPort && port != 0
+    }
 }
 
 public struct UpstreamDefinition: Sendable {

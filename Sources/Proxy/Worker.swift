@@ -63,6 +63,9 @@ final class Worker {
     private var resolutions: [Int: (Result<[SocketAddress], ResolutionError>) -> Void] = [:]
     private var nextResolution = 0
     private(set) var isDraining = false
+    /// For so long, in milliseconds, a connection of which all has been sent is read on: an end with unread input would destroy what
+    /// was sent. A process that is to stop has less patience with clients that say nothing.
+    var lingerTime: Int { isDraining ? 1_000 : 5_000 }
     private var receiver: MailboxReceiver<WorkerMessage>?
 
     // Scratch, used within one call from the loop.

@@ -6,10 +6,15 @@ public enum UnixSocketFile {
     public static func listen(path: String, mode: UInt32?) throws -> Int32 {
         let address = try SocketAddress(unixPath: path)
         if isStale(path, address) { unlink(path) }
-        let mask = umask(mode_t(0o777 & ~(mode ?? 0o600)))
+        let mask = umask(mode_t(0o777 & ~(mode ?? ownMode)))
         defer { umask(mask) }
         return try Socket.listen(on: address, sharesPort: false)
     }
+
+    /// Who may connect.
+    private static let ownMode: UInt32 = 0o600
+
+    public static func setMode(_ mode: UInt32?, of path: String) { chmod(path, mode_t(mode ?? ownMode)) }
 
     public static func remove(_ path: String) { unlink(path) }
 

@@ -83,9 +83,10 @@ enum AdminCommand {
     /// The socket that was named, or of the configuration, or of the only process that answers.
     private static func find(_ arguments: Arguments) throws -> String {
         if let socket = arguments.setting("--socket") { return socket.text }
-        if let path = arguments.setting("--config")?.text,
+        let isNamed = arguments.setting("--config") != nil
+        if let path = arguments.configurationPath,
             let loaded = try? ConfigurationLoader.load(path: path, environment: EnvironmentVariables.value),
-            let socket = loaded.configuration.admin.socket
+            let socket = loaded.configuration.admin.socket, isNamed || AdminClient.ask(socket, method: "GET", path: "/healthz") != nil
         {
             return socket
         }
@@ -94,7 +95,9 @@ enum AdminCommand {
         case 1: return living[0]
         case 0:
             let folder = AdminSocket.folder() ?? "$XDG_RUNTIME_DIR"
-            throw AdminFailure(text: "no authproxy of this user is running (no socket in \(folder) answers); see --socket")
+            throw AdminFailure(
+                text: "no authproxy of this user is running (no socket in \(folder) answers); "
+                    + "name its configuration with -c, or its socket with --socket")
         default:
             throw AdminFailure(text: "several are running; choose one with --socket:\n  " + living.joined(separator: "\n  "))
         }

@@ -8,7 +8,12 @@ enum RunCommand {
         let arguments = try Arguments(
             words, command: "run", options: Arguments.configurationOptions, switches: ["--watch", "--no-color", "--tls"])
         guard arguments.positional.isEmpty else {
-            throw UsageError("`run` takes no argument `\(arguments.positional[0])`; a command to start stands behind `--`")
+            let word = arguments.positional[0]
+            let isConfiguration = word.hasSuffix(".yaml") || word.hasSuffix(".yml") || FileStatus.exists(word)
+            throw UsageError(
+                isConfiguration
+                    ? "`run` takes no argument `\(word)`; a configuration is named with `-c \(word)`"
+                    : "`run` takes no argument `\(word)`; a command to start stands behind `--`")
         }
         let colour = Terminal.wantsColour(arguments)
         let certificate = arguments.flags.contains("--tls") ? try LocalCertificate.ensure() : nil

@@ -1,5 +1,5 @@
 """The commands a person types: check, explain, schema, version, status, and what errors look like."""
-import json, os, pty, re, subprocess
+import json, os, pty, re, socket, subprocess
 
 import jsonschema
 import pytest
@@ -232,6 +232,46 @@ def test_status_tells_about_the_running_proxy(proxy, origin):
 def test_status_without_a_running_proxy_is_a_failure(tmp_path):
     done = command("status", env={"XDG_RUNTIME_DIR": str(tmp_path)})
     assert done.returncode == 1 and done.stderr.strip()
+
+
+def test_status_finds_the_socket_of_the_configuration_here(proxy, origin):
+    """`run` reads ./config.yaml when it is told nothing, and so does whoever looks for it."""
+    text = "listen: 127.0.0.1:@LISTEN@\nupstream: http://127.0.0.1:@ORIGIN@\nadmin: {socket: '@DIR@/admin.sock'}\n"
+    one = proxy(text, ORIGIN=origin().port)
+    for arguments in [("status",), ("reload",), ("status", "-c", "config.yaml")]:
+        done = one.run(*arguments)
+        assert done.returncode == 0, done.stderr
+    one.signal(15)
+    assert one.exit_status() == 0
+    done = one.run("status")
+    assert done.returncode == 1 and "-c" in done.stderr and "--socket" in done.stderr
+    done = one.run("status", "-c", "config.yaml")
+    assert done.returncode == 1 and str(one.folder / "admin.sock") in done.stderr
+
+
+def test_run_tells_how_a_configuration_is_named(tmp_path):
+    done = command("run", "other.yml")
+    assert done.returncode == 2 and "-c other.yml" in done.stderr
+    done = command("run", "curl")
+    assert done.returncode == 2 and "`--`" in done.stderr and "-c" not in done.stderr
+
+
+def test_a_start_whose_admin_port_is_taken_serves_nobody_and_leaves_nothing(proxy, origin):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        source = origin()
+        one = proxy("listen: unix:@DIR@/s\nupstream: http://127.0.0.1:@ORIGIN@\nadmin: {listen: '127.0.0.1:@TAKEN@'}\n",
+                    ORIGIN=source.port, TAKEN=taken.getsockname()[1], run=False).spawn()
+        assert one.exit_status() == 1
+    assert "admin.listen: can not listen on" in one.log() and not source.requests
+    assert not (one.folder / "s").exists() and not list(one.runtime.rglob("*.sock"))
+
+
+def test_a_client_of_http2_that_is_not_expected_is_explained_in_the_log(proxy, origin):
+    one = proxy("listen: 127.0.0.1:@LISTEN@\nupstream: http://127.0.0.1:@ORIGIN@\n", ORIGIN=origin().port)
+    with one.client() as client:
+        client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        assert client.response().status == 505
+    eventually(lambda: "h2c: true" in one.log())
 
 
 def test_flags_win_over_the_environment_and_the_environment_over_the_file(proxy, origin):

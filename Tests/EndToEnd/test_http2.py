@@ -324,6 +324,29 @@ def test_an_upload_that_the_origin_does_not_read_is_held_back_by_its_window(prox
         assert client.response(1).text == str(sent + 3)
 
 
+def test_an_upload_that_is_taken_as_it_comes_gets_a_larger_window(proxy, origin):
+    """A window is what may be under way within a round trip. One that has grown while it was alone holds half of the connection's, and
+    one beside others an eighth: the rest is for those that are read."""
+    one = proxy(CONFIG, ORIGIN=origin(lambda request, wire: reply(wire, str(sum(map(len, wire.pieces(request)))))).port)
+    with HTTP2(one.port) as client:
+        client.ping()
+        first, most = client.headers(1, request("POST"), end=False), 65536
+        for _ in range(80):
+            client.data(first, bytes(65536), end=False)
+            client.ping()
+            most = max(most, client.window(first))
+        assert MIB - 65536 <= most <= MIB, most
+        second, most = client.headers(3, request("POST"), end=False), 65536
+        for _ in range(80):
+            client.data(second, bytes(65536), end=False)
+            client.ping()
+            most = max(most, client.window(second))
+        assert MIB // 4 - 65536 <= most <= MIB // 4, most
+        for stream in (first, second):
+            client.data(stream, b"end")
+            assert client.response(stream).text == str(80 * 65536 + 3)
+
+
 def test_uploads_that_nobody_reads_share_a_bound(proxy, origin):
     """128 streams of 64 KiB are more than a connection may hold; a stream that has to wait for the others is not late."""
     gate, taken = threading.Event(), []
@@ -371,14 +394,14 @@ workers: 1
         eventually(lambda: sum(taken) == 1 + 15 * 65536)
         client.ping()
         turns = 0
-        while client.window(0) and sum(sent.values()) <= MIB:
+        while client.window(0) and sum(sent.values()) <= 2 * MIB:
             client.data(free, b"x", end=False)  # late only by what follows
             turns += 1
             for stream in sent:
                 send(stream)
             client.ping()
-        assert MIB - 16384 - turns <= sum(sent.values()) <= MIB, "%d octets held" % sum(sent.values())
-        assert one.memory() - before < 4 * 1024
+        assert 2 * MIB - 16384 - turns <= sum(sent.values()) <= 2 * MIB, "%d octets held" % sum(sent.values())
+        assert one.memory() - before < 6 * 1024
         time.sleep(3.5)  # past body_idle: there is nothing to wait for
         client.ping()
         assert client.answer_of(free).reset is None and not client.answer_of(free).ended
@@ -418,7 +441,7 @@ workers: 1
                 client.send(frame(DATA, 0, stream, bytes(16000)))
                 client.windows[0] -= 16000
             client.ping()
-        assert client.window(0) > MIB - 128 * 1024, "%d octets are left" % client.window(0)
+        assert client.window(0) > 2 * MIB - 128 * 1024, "%d octets are left" % client.window(0)
         gate.set()
         client.headers(101, request("POST", "/"), end=False)
         client.send(frame(DATA, PADDED, 101, b"\xff" + bytes(10 + 255)))
@@ -672,6 +695,22 @@ def test_draining_announces_the_end_and_lets_streams_finish(proxy, origin):
         with pytest.raises((Gone, OSError)):
             client.until(lambda: False)
     assert one.exit_status() == 0
+
+
+def test_clients_that_say_nothing_hold_no_drain_up(proxy, origin):
+    """An answer to the announcement is waited for a second, and as long for the client's end: not the five of a proxy that stays."""
+    one = proxy(CONFIG, ORIGIN=origin().port)
+    with HTTP2(one.port) as silent, HTTP2(one.port) as lingering, one.client() as half:
+        silent.fetch()
+        # Ended by a fault, and read on: the client has not closed.
+        lingering.send(frame(PING, 0, 1, bytes(8)))
+        assert lingering.outcome()[0] == "goaway"
+        half.send("GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\nmore")
+        assert half.response().status == 200
+        began = time.monotonic()
+        one.signal(signal.SIGTERM)
+        assert one.exit_status() == 0
+        assert time.monotonic() - began < 5
 
 
 def test_a_reload_lets_streams_finish_and_sends_new_ones_elsewhere(proxy, origin):

@@ -230,7 +230,14 @@ def test_content_behind_a_content_length_of_0_reaches_nobody(proxy, origin):
         client.ping().reset(11)
         client.send(opened(13, empty))
         assert client.response(13).status == 408
-        assert len(source.requests) == 3
+        client.send(opened(15, empty + literal(b"expect", b"100-continue")))
+        client.until(lambda: client.answer_of(15).interim)
+        assert client.answer_of(15).interim == [[(":status", "100")]] and len(source.requests) == 3
+        client.send(frame(DATA, END_STREAM, 15, b""))
+        assert client.response(15).status == 200
+        assert len(source.requests) == 4
+        late = eventually(lambda: [record for record in one.records() if record.get("status") == 408])[0]
+        assert (late["method"], late["host"], late["path"]) == ("POST", "app.test", "/"), late
         client.send(frame(DATA, 0, 9, b"x"))
         assert client.outcome() == ("goaway", STREAM_CLOSED)
 

@@ -238,14 +238,29 @@ def test_the_time_of_an_edited_page_is_nobodys(proxy, origin):
 
 @pytest.mark.parametrize("headers, fields", [
     (DOCUMENT, "Sec-Fetch-Dest"), ({"Sec-Fetch-Dest": "empty", "Accept": "*/*"}, "Sec-Fetch-Dest"),
-    ({"Accept": "text/html"}, "Sec-Fetch-Dest, Accept"), ({"Accept": "image/png"}, "Sec-Fetch-Dest, Accept"),
+    ({"Sec-Fetch-Dest": "document", "X-Requested-With": "XMLHttpRequest"}, "Sec-Fetch-Dest"),
+    ({"X-Requested-With": "XMLHttpRequest", "Accept": "text/html"}, "Sec-Fetch-Dest, X-Requested-With"),
+    ({"Accept": "text/html", "Referer": "http://app.test/"}, "Sec-Fetch-Dest, X-Requested-With, Accept"),
+    ({"Accept": "image/png"}, "Sec-Fetch-Dest, X-Requested-With, Accept"),
+    ({"Accept": "*/*"}, "Sec-Fetch-Dest, X-Requested-With, Accept, Origin, Referer"),
+    ({"Accept": "image/png, text/*;q=0.1", "Origin": "http://app.test"}, "Sec-Fetch-Dest, X-Requested-With, Accept, Origin, Referer"),
+    ({}, "Sec-Fetch-Dest, X-Requested-With, Accept, Origin, Referer"),
 ])
 def test_vary_names_what_decides_whether_a_page_is_edited(proxy, origin, headers, fields):
     def handler(request, wire):
-        reply(wire, "<body>x</body>", headers={"Content-Type": "text/html" if request.target == "/" else "text/css"})
+        if request.get("if-none-match"):
+            typed = "Content-Type: text/css\r\n" if request.target == "/x.css" else ""
+            return wire.send("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n%s\r\n" % typed)
+        reply(wire, "<body>x</body>", headers={"Content-Type": "text/html" if request.target == "/" else "text/css", "ETag": '"1"'})
     one = proxy(INJECT, ORIGIN=origin(handler).port)
-    assert one.ask(headers=headers).all("vary") == [fields]
+    answer = one.ask(headers=headers)
+    assert answer.all("vary") == [fields]
     assert not one.ask(target="/x.css", headers=headers).all("vary")
+    # What a 304 says of a page takes the place of what was kept (RFC 9111 section 4.3.4).
+    kept = one.ask(headers={**headers, "If-None-Match": answer.get("etag")})
+    assert (kept.status, kept.all("vary"), kept.get("etag")) == (304, [fields], answer.get("etag"))
+    style = one.ask(target="/x.css", headers={**headers, "If-None-Match": '"1"'})
+    assert style.status == (200 if "document" in headers.values() else 304) and not style.all("vary")
 
 
 def test_validators_of_local_pages_tell_what_was_inserted(proxy, tmp_path):

@@ -264,6 +264,58 @@ rules:
     eventually(lambda: one.ask(target="/pixel").status == 403 and one.ask(target="/ads/1.js").status == 200)
 
 
+def other_hosts(one, config):
+    """The same port at another address: both can not be open at once."""
+    one.write(config.replace("127.0.0.1:@", "0.0.0.0:@"))
+    reload_by_command(one)
+    assert one.ask().status == 200
+    one.write(config)
+    reload_by_command(one)
+
+
+def test_a_listener_s_address_changes_on_its_port_under_load(proxy, origin):
+    one = proxy(CONFIG, ORIGIN=origin(version).port, VERSION=1)
+    stop, failures, answered = threading.Event(), [], [0]
+
+    def load():
+        try:
+            while not stop.is_set():
+                with one.client() as client:
+                    assert client.ask(headers={"Connection": "close"}).status == 200
+                answered[0] += 1
+        except (Gone, OSError, AssertionError) as error:
+            failures.append(repr(error))
+
+    threads = [threading.Thread(target=load) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(3):
+        before = answered[0]
+        eventually(lambda: failures or answered[0] > before + 20)
+        other_hosts(one, CONFIG)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[:3]
+
+
+def test_the_administration_s_address_changes_on_its_port(proxy, origin):
+    config = CONFIG + 'admin: {listen: "127.0.0.1:@ADMIN@"}\n'
+    one = proxy(config, ORIGIN=origin(version).port, VERSION=1, ADMIN=free_port())
+    other_hosts(one, config)
+    with Client(int(one.texts["ADMIN"])) as admin:
+        assert admin.ask(target="/healthz", host="localhost").status == 200
+
+
+def test_a_unix_listener_s_mode_changes_with_a_reload(proxy, origin):
+    config = "listeners: [{address: 'unix:@DIR@/s', mode: '0660'}]\nupstream: http://127.0.0.1:@ORIGIN@\n"
+    one = proxy(config, ORIGIN=origin().port, listen="@DIR@/s")
+    assert (one.folder / "s").stat().st_mode & 0o777 == 0o660
+    one.write(config.replace(", mode: '0660'", ""))
+    reload_by_command(one)
+    assert (one.folder / "s").stat().st_mode & 0o777 == 0o600 and one.ask().status == 200
+
+
 LISTED = """
 listen: 127.0.0.1:@LISTEN@
 upstream: http://127.0.0.1:@ORIGIN@

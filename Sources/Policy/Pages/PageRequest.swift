@@ -33,12 +33,11 @@ public struct PageRequest {
         }
         isCertain = false
         guard request.method == .get || request.method == .head || request.method == .post else { return nil }
-        let line = RuleFields.firstLine("x-requested-with", request, from: 0)
-        if line >= 0 && CanonicalBytes.equalsIgnoringCase(request.value(line), "xmlhttprequest") { return nil }
+        if PageRequest.isOfScript(request) { return nil }
         switch PageRequest.wish(of: request) {
         case .html: namesHTML = true
-        case .anything: namesHTML = false
-        case .other: return nil
+        case .anything where !PageRequest.tellsSource(request): namesHTML = false
+        case .anything, .other: return nil
         }
     }
 
@@ -55,14 +54,23 @@ public struct PageRequest {
     /// Whether Accept asks for HTML by name.
     public static func namesHTML(_ request: CanonicalRequest) -> Bool { wish(of: request) == .html }
 
-    private enum Wish { case html, anything, other }
+    fileprivate static func isOfScript(_ request: CanonicalRequest) -> Bool {
+        let line = RuleFields.firstLine("x-requested-with", request, from: 0)
+        return line >= 0 && CanonicalBytes.equalsIgnoringCase(request.value(line), "xmlhttprequest")
+    }
 
-    /// Whether Accept asks for HTML by name, or whoever asks for anything is no script of a page: browsers do not send
-    /// Sec-Fetch-Dest without TLS, and `fetch` asks for `*/*`.
-    private static func wish(of request: CanonicalRequest) -> Wish {
+    /// Whoever asks for anything may be a script or a picture of a page: browsers do not send Sec-Fetch-Dest without TLS, and `fetch`
+    /// asks for `*/*`. These say where they are from.
+    private static func tellsSource(_ request: CanonicalRequest) -> Bool {
+        request.nextLine(.origin) != nil || request.nextLine(.referer) != nil
+    }
+
+    fileprivate enum Wish { case html, anything, other }
+
+    /// Whether Accept asks for HTML by name, or for anything.
+    fileprivate static func wish(of request: CanonicalRequest) -> Wish {
         var line = request.nextLine(.accept)
-        let isForAnything = request.nextLine(.origin) == nil && request.nextLine(.referer) == nil
-        if line == nil { return isForAnything ? .anything : .other }
+        if line == nil { return .anything }
         var wish = Wish.other
         while let current = line {
             let value = request.value(current)
@@ -78,7 +86,7 @@ public struct PageRequest {
                     return .html
                 }
                 let isWild = CanonicalBytes.equalsIgnoringCase(type, "text/*") || CanonicalBytes.equalsIgnoringCase(type, "*/*")
-                if isWild && isForAnything { wish = .anything }
+                if isWild { wish = .anything }
             }
             line = request.nextLine(.accept, after: current)
         }
@@ -161,13 +169,31 @@ public struct PageRequest {
 }
 
 /// Which fields of a request decide whether an HTML answer is a page to be edited.
-public enum PageDependence {
-    case destination
-    /// There is no Sec-Fetch-Dest.
-    case destinationAndAccept
+///
+/// In the order in which they are looked at: each is there for want of the ones before.
+public enum PageDependence: Sendable {
+    case destination, requester, accept, source
 
     public init(_ request: CanonicalRequest) {
-        self = request.nextLine(.secFetchDest) == nil ? .destinationAndAccept : .destination
+        if request.nextLine(.secFetchDest) != nil {
+            self = .destination
+        } else if PageRequest.isOfScript(request) {
+            self = .requester
+        } else if case .anything = PageRequest.wish(of: request) {
+            self = .source
+        } else {
+            self = .accept
+        }
+    }
+
+    /// For Vary (RFC 9110 section 12.5.5).
+    var fields: StaticString {
+        switch self {
+        case .destination: "Sec-Fetch-Dest"
+        case .requester: "Sec-Fetch-Dest, X-Requested-With"
+        case .accept: "Sec-Fetch-Dest, X-Requested-With, Accept"
+        case .source: "Sec-Fetch-Dest, X-Requested-With, Accept, Origin, Referer"
+        }
     }
 }
 

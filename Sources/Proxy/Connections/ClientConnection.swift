@@ -43,7 +43,6 @@ final class ClientConnection: Connection {
 
     /// An answered request whose rest is at most this long is read to its end, so that the connection can be kept.
     private static let longestDiscard: UInt64 = 64 * 1024
-    private static let lingerTime = 5_000
     private static let readsPerTurn = 16
 
     init(
@@ -408,7 +407,7 @@ final class ClientConnection: Connection {
         if phase == .answering, !isReadable, input == nil { return close() }
         phase = .lingering
         finishSending()
-        loop.setDeadline(self, after: Self.lingerTime)
+        loop.setDeadline(self, after: worker.lingerTime)
         dropInput()
         loop.runSoon(self)
     }
@@ -464,8 +463,11 @@ final class ClientConnection: Connection {
     /// The worker is going away: idle connections at once, others after their response.
     func drain() {
         closesAfterResponse = true
-        guard phase == .idle || phase == .proxyHeader else { return }
-        if hasUnsentOutput { closeGracefully() } else { close() }
+        switch phase {
+        case .idle, .proxyHeader: if hasUnsentOutput { closeGracefully() } else { close() }
+        case .lingering: if !hasUnsentOutput { loop.setDeadline(self, after: worker.lingerTime) }
+        case .head, .content, .answering, .tunnel: break
+        }
     }
 
     func close() {

@@ -16,11 +16,8 @@ final class AdminListener: EventHandler {
 
     /// Opens what is new before it closes what is no longer named; on failure everything is as it was.
     func adopt(_ definition: AdminDefinition) throws(ListeningSockets.Failure) {
-        if doors.first(where: { !$0.isLocal })?.definition != definition.listen {
-            let old = doors.filter { !$0.isLocal }
-            if let listen = definition.listen { try openTCP(listen) }
-            close(old)
-        }
+        let old = doors.first { !$0.isLocal }
+        if old?.definition != definition.listen { try replace(old, by: definition.listen) }
         let wanted = definition.socket ?? AdminSocket.defaultPath()
         if wanted == nil {
             server.logWriter.log(
@@ -34,6 +31,22 @@ final class AdminListener: EventHandler {
             }
             socketPath = nil
             if let wanted { openSocket(wanted) }
+        }
+    }
+
+    private func replace(_ old: Door?, by fresh: ListenerDefinition?) throws(ListeningSockets.Failure) {
+        guard let old, let before = old.definition, let fresh, before.hasPort(of: fresh) else {
+            if let fresh { try openTCP(fresh) }
+            if let old { close([old]) }
+            return
+        }
+        // The old address may be part of the new one: both can not be open.
+        close([old])
+        do {
+            try openTCP(fresh)
+        } catch {
+            do { try openTCP(before) } catch { server.logWriter.log(.error, error.text) }
+            throw error
         }
     }
 

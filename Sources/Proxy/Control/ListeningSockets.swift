@@ -31,17 +31,26 @@ final class ListeningSockets {
         var fresh: [Entry] = []
         do {
             for definition in definitions where !entries.contains(where: { $0.definition.hasSocket(of: definition) }) {
-                fresh.append(Entry(definition: definition, sockets: try open(definition)))
+                fresh.append(Entry(definition: definition, sockets: try open(definition, instead: leaving(definitions))))
             }
         } catch {
             for entry in fresh { close(entry) }
             throw error
         }
-        forgotten = entries.filter { entry in !definitions.contains { $0.hasSocket(of: entry.definition) } }
+        forgotten = leaving(definitions)
         let all = entries + fresh
         entries = definitions.compactMap { definition in
-            all.first { $0.definition.hasSocket(of: definition) }.map { $0.described(by: definition) }
+            guard let entry = all.first(where: { $0.definition.hasSocket(of: definition) }) else { return nil }
+            if case .unix(let path, let mode) = definition.address, entry.definition.address != definition.address {
+                UnixSocketFile.setMode(mode, of: path)
+            }
+            return entry.described(by: definition)
         }
+    }
+
+    /// Those that are named no more.
+    private func leaving(_ definitions: [ListenerDefinition]) -> [Entry] {
+        entries.filter { entry in !definitions.contains { $0.hasSocket(of: entry.definition) } }
     }
 
     private var forgotten: [Entry] = []
@@ -71,10 +80,12 @@ final class ListeningSockets {
         for socket in entry.sockets { SystemCalls.close(socket.descriptor) }
     }
 
-    private func open(_ definition: ListenerDefinition) throws(Failure) -> [ListeningSocket] {
+    private func open(_ definition: ListenerDefinition, instead leaving: [Entry]) throws(Failure) -> [ListeningSocket] {
         do {
             switch definition.address {
-            case .tcp(let host, let port): return try openTCP(definition, host: host, port: port)
+            case .tcp(let host, let port):
+                return try openTCP(
+                    definition, host: host, port: port, isOurs: leaving.contains { $0.definition.hasPort(of: definition) })
             case .unix(let path, let mode):
                 let descriptor = try UnixSocketFile.listen(path: path, mode: mode)
                 return [ListeningSocket(definition: definition, descriptor: descriptor, isShared: true, port: 0)]
@@ -95,11 +106,14 @@ final class ListeningSockets {
         }
     }
 
-    private func openTCP(_ definition: ListenerDefinition, host: String, port: UInt16) throws -> [ListeningSocket] {
+    private func openTCP(
+        _ definition: ListenerDefinition, host: String, port: UInt16, isOurs: Bool
+    ) throws -> [ListeningSocket] {
         let address = host.isEmpty ? SocketAddress.any(port: port) : SocketAddress(literal: host, port: port)
         guard let address else { throw Failure(text: "\(definition.display): not an address to listen on") }
         // A bind without a shared port fails when anyone listens there already, which SO_REUSEPORT would hide.
-        let probe = try Socket.listen(on: address, sharesPort: false, backlog: 0)
+        // What an old address of ours has is shared with the new one until it is closed.
+        let probe = try Socket.listen(on: address, sharesPort: isOurs, backlog: 0)
         let chosen = Socket.localAddress(probe)?.port ?? port
         SystemCalls.close(probe)
         let shared = host.isEmpty ? SocketAddress.any(port: chosen) : SocketAddress(literal: host, port: chosen) ?? address

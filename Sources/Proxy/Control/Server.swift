@@ -82,14 +82,16 @@ public final class Server {
             throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
         }
         indexes = labels.adopt(configuration)
-        startWorkers(count, contexts)
         do {
-            try addHandlers()
+            // Before the workers: nobody is served by a process that does not stay.
             admin = try AdminListener(server: self)
-        } catch let failure as ListeningSockets.Failure {
-            throw StartFailure(text: failure.text, isConfiguration: false)
+            startWorkers(count, contexts)
+            try addHandlers()
         } catch {
-            throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
+            admin?.close()
+            sockets.removeFiles()
+            let text = (error as? ListeningSockets.Failure)?.text ?? "can not start: \(error)"
+            throw StartFailure(text: text, isConfiguration: false)
         }
     }
 

@@ -18,6 +18,13 @@ extension Exchange {
             head, to: current, request, insertions, nonce: insertions.mode == .nonce ? PageResponse.makeNonce() : [])
     }
 
+    /// What decides whether the answer is edited, where it is a page. A 304 without a type may be about one.
+    func pageDependence(_ head: ResponseHead) -> PageDependence? {
+        let mayBePage =
+            PageResponse.isHTML(head) || head.status == 304 && !head.lines.contains { $0.id == .contentType }
+        return mayBePage ? PageDependence(current) : nil
+    }
+
     /// The one coding that the page is in. Nil when it is one that is not spoken here, or several: such a page is left alone.
     func pageCoding(_ head: ResponseHead) -> PageCoding? {
         var coding = PageCoding.identity

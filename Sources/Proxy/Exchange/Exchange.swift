@@ -84,6 +84,16 @@ final class Exchange {
     // MARK: 1 Canonicalise
 
     func begin(for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
+        if canonicalise(for: client, facts, listener) { take() }
+    }
+
+    /// A head that was read, of a request that does not come to its end: it is refused by name.
+    func refuseRequest(_ rejection: Rejection, for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
+        if canonicalise(for: client, facts, listener) { fail(rejection) }
+    }
+
+    /// False when the request was refused.
+    @inline(always) private func canonicalise(for client: ClientEnd, _ facts: ClientFacts, _ listener: Int) -> Bool {
         prepare(for: client, facts, listener)
         do {
             let snapshot = snapshot
@@ -91,13 +101,18 @@ final class Exchange {
                 client: facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical, instance: instance.span)
         } catch {
             request.reset()
-            return fail(error)
+            fail(error)
+            return false
         }
-        if case .https = facts.scheme, !client.promises(request.host) { return fail(.misdirected) }
+        if case .https = facts.scheme, !client.promises(request.host) {
+            fail(.misdirected)
+            return false
+        }
         if let limit = worker.limits.body, case .length(let length) = head.framing, length > limit {
-            return fail(.bodyTooLarge)
+            fail(.bodyTooLarge)
+            return false
         }
-        take()
+        return true
     }
 
     /// A head that could not be read.

@@ -28,7 +28,6 @@ final class HTTP2ClientConnection: HTTP2Connection {
     private var hasClientFinished = false
 
     private static let readsPerTurn = 16
-    private static let lingerTime = 5_000
     /// When the client does not answer our PING, the announcement is taken as read.
     private static let announcementTime = 1_000
 
@@ -173,6 +172,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
 
     /// The worker goes away, or what the connection came by does: streams end, new ones go elsewhere (RFC 9113 section 6.8).
     func drain() {
+        if phase == .lingering, !hasUnsentOutput { loop.setDeadline(self, after: worker.lingerTime) }
         guard phase == .open else { return }
         phase = .announced
         session.announceEnd()
@@ -198,7 +198,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         guard phase != .lingering else { return }
         phase = .lingering
         endStreams()
-        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : Self.lingerTime)
+        loop.setDeadline(self, after: hasUnsentOutput ? worker.timeouts.writeIdle : worker.lingerTime)
         flush()
         guard isOpen, !hasUnsentOutput else { return }
         finishSending()
@@ -213,7 +213,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
         if phase == .lingering {
             finishSending()
             if hasClientFinished { return close() }
-            loop.setDeadline(self, after: Self.lingerTime)
+            loop.setDeadline(self, after: worker.lingerTime)
         } else if phase == .announced {
             loop.setDeadline(self, after: Self.announcementTime)
         } else {

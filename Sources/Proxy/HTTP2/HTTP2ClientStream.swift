@@ -25,6 +25,9 @@ final class HTTP2ClientStream: HTTP2Stream {
     private(set) var asksForTunnel = false
     private var hasTrailers = false
     private var responseHasBegun = false
+    /// What the client may send ahead of us, and how much of its content has been taken as it came since it may.
+    private var window = HTTP2Limits.streamWindow
+    private var flowed = 0
     /// What we sent for a Sec-WebSocket-Key in its stead.
     private let key = ByteBuffer(capacity: 32)
 
@@ -47,6 +50,8 @@ final class HTTP2ClientStream: HTTP2Stream {
         asksForTunnel = block.isExtendedConnect
         hasTrailers = false
         responseHasBegun = false
+        window = HTTP2Limits.streamWindow
+        flowed = 0
         phase = endsStream || asksForTunnel ? .answering : .content
         if asksForTunnel { worker.fillWebSocketKey(key) }
         block.finish(endsMessage: endsStream, key: asksForTunnel ? key : nil)
@@ -68,10 +73,20 @@ final class HTTP2ClientStream: HTTP2Stream {
         let exchange = worker.takeExchange()
         if phase == .content { loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
         if phase == .content, exchange.head.framing == .length(0) {
-            held = exchange
+            hold(exchange)
         } else {
             begin(exchange)
         }
+    }
+
+    /// A client that waits for 100 before its end would wait for a server that has not been asked (RFC 9110 section 10.1.1).
+    private func hold(_ exchange: Exchange) {
+        held = exchange
+        let head = exchange.head
+        let waits = head.lines.contains { $0.id == .expect && HTTP1.listContains(head.bytes.span($0.value), "100-continue") }
+        guard waits else { return }
+        worker.streamHead.append("HTTP/1.1 100 Continue\r\n\r\n")
+        informationalWritten()
     }
 
     private func begin(_ exchange: Exchange) {
@@ -91,6 +106,13 @@ final class HTTP2ClientStream: HTTP2Stream {
         worker.giveBack(held)
     }
 
+    private func refuseHeld(_ rejection: Rejection) {
+        guard let held else { return }
+        self.held = nil
+        exchange = held
+        held.refuseRequest(rejection, for: .http2(self), facts, listener: listener)
+    }
+
     /// RFC 9113 section 8.1.1.
     private func refuseMalformed() {
         worker.metrics.rejected(.badRequest)
@@ -105,10 +127,7 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     func trailersReceived(_ block: FieldBlock) {
         block.finish(endsMessage: true)
-        if held != nil, let fault = block.fault {
-            dropHeld()
-            return refuse(fault == .tooLarge ? .headerTooLarge : .badRequest)
-        }
+        if held != nil, let fault = block.fault { return refuseHeld(fault == .tooLarge ? .headerTooLarge : .badRequest) }
         beginHeld()
         guard let exchange else { return peerEnded() }
         let isRead: Void? = block.fault == nil ? try? exchange.requestTrailers.read(block.text, limits: worker.limits.head) : nil
@@ -124,11 +143,24 @@ final class HTTP2ClientStream: HTTP2Stream {
         guard let exchange, phase != .answering || asksForTunnel else { return consume(content.count) }
         guard input == nil, phase != .answering, exchange.takesContent else {
             keep(content)
+            flowed = 0
             return watchContent()
         }
         pass(content, to: exchange)
         watchContent()
         consume(content.count)
+        taken(content.count)
+    }
+
+    /// Content that is taken as it comes waits for nothing but the client's window, which is a round trip long.
+    private func taken(_ count: Int) {
+        flowed += count
+        guard flowed >= Int(window), index >= 0 else { return }
+        flowed = 0
+        let most = connection.streamCount == 1 ? HTTP2Limits.loneStreamWindow : HTTP2Limits.grownStreamWindow
+        guard window < most else { return }
+        window *= 2
+        connection.session.setWindow(window, of: id)
     }
 
     private func pass(_ content: Span<UInt8>, to exchange: Exchange) {
@@ -290,10 +322,7 @@ final class HTTP2ClientStream: HTTP2Stream {
     override func deadlinePassed() {
         guard index >= 0 else { return }
         if isBlocked { return abandon() }
-        if held != nil {
-            dropHeld()
-            refuse(.requestTimeout)
-        }
+        refuseHeld(.requestTimeout)
         guard let exchange else { return connection.flushLater() }
         switch phase {
         case .content where exchange.isWaiting: exchange.waitExpired()

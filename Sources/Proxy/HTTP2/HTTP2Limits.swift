@@ -19,15 +19,20 @@ enum HTTP2Limits {
     static let pendingAcknowledgements = 200
     /// A stream whose peer takes less than this within `write_idle` is stalled.
     static let smallestProgress = 8 * 1024
-    /// What a stream may have received that its exchange has not taken: the window it is given.
+    /// What a stream may have received that its exchange has not taken: the window it is given at first. It is doubled each time that so
+    /// much was taken as it came.
     static let streamWindow: Int32 = 64 * 1024
+    /// Up to this; a stream that is not read any more holds no more of the connection's window.
+    static let grownStreamWindow: Int32 = 256 * 1024
+    /// The same for a stream that is the only one.
+    static let loneStreamWindow: Int32 = 1024 * 1024
     /// The same for what upstreams send; clients decide how many of these streams there are.
     static let upstreamStreamWindow: Int32 = 256 * 1024
     /// Streams at a time on one connection to an upstream, whatever it allows.
     static let streamsOfUpstream = 1_000
     /// What all streams of a client's connection may have received that nobody has taken: when slow readers hold so much, the other
     /// streams wait for them.
-    static let connectionWindow: Int32 = 1024 * 1024
+    static let connectionWindow: Int32 = 2 * 1024 * 1024
     /// So large that the streams' windows are what counts: a stream that is not read stops no other.
     static let upstreamConnectionWindow: Int32 = 16 * 1024 * 1024
 }

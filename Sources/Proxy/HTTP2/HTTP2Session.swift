@@ -186,6 +186,11 @@ final class HTTP2Session {
         nghttp2_submit_window_update(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, used)
     }
 
+    /// The peer may send so much on the stream before any is taken.
+    func setWindow(_ size: Int32, of stream: Int32) {
+        nghttp2_session_set_local_window_size(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, size)
+    }
+
     /// The peer may send next to nothing on any stream until content is taken.
     var isWindowUsedUp: Bool { nghttp2_session_get_local_window_size(handle) < Self.smallestRoom }
 
