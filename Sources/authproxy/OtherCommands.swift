@@ -86,7 +86,8 @@ enum AdminCommand {
         let isNamed = arguments.setting("--config") != nil
         if let path = arguments.configurationPath,
             let loaded = try? ConfigurationLoader.load(path: path, environment: EnvironmentVariables.value),
-            let socket = loaded.configuration.admin.socket, isNamed || AdminClient.ask(socket, method: "GET", path: "/healthz") != nil
+            let socket = loaded.configuration.admin.socket,
+            isNamed || AdminClient.ask(socket, method: "GET", path: "/healthz") != nil
         {
             return socket
         }
