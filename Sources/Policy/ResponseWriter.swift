@@ -20,7 +20,7 @@ public final class ResponseWriter {
         public var passesTrailers: Bool
         /// The content is a page that is edited, or would be.
         public var page: PageResponse?
-        /// What decides whether the page is edited; nil for what is none, and may be none.
+        /// What decides whether the page is edited; nil for what certainly is none.
         public var pageDependence: PageDependence?
 
         public init(

@@ -55,11 +55,21 @@ public struct ListenerDefinition: Sendable, Hashable {
         }
     }
 
-    /// Both are of TCP, and only one of them may be open if their addresses overlap.
-    func hasPort(of other: ListenerDefinition) -> Bool {
-        guard case .tcp(_, let port) = address, case .tcp(_, let otherPort) = other.address else { return false }
-        return port == otherPort && port != 0
+    /// Both can not be open at once.
+    public func overlaps(_ other: ListenerDefinition) -> Bool {
+        guard case .tcp(let host, let port) = address, case .tcp(let otherHost, let otherPort) = other.address else {
+            return hasSocket(of: other)
+        }
+        // Port 0 becomes another one each time.
+        guard port == otherPort, port != 0 else { return false }
+        guard let one = IPAddress.parse(host), let two = IPAddress.parse(otherHost) else { return true }
+        return one == two || one.includes(two) || two.includes(one)
     }
+}
+
+extension IPAddress {
+    /// Listening here is listening there: `0.0.0.0` is all of IPv4, and `::` of both families.
+    fileprivate func includes(_ other: IPAddress) -> Bool { isUnspecified && (!isIPv4 || other.isIPv4) }
 }
 
 public struct UpstreamDefinition: Sendable {

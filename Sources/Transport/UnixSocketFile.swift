@@ -11,10 +11,13 @@ public enum UnixSocketFile {
         return try Socket.listen(on: address, sharesPort: false)
     }
 
-    /// Who may connect.
+    /// Without a mode: this user alone may connect.
     private static let ownMode: UInt32 = 0o600
 
-    public static func setMode(_ mode: UInt32?, of path: String) { chmod(path, mode_t(mode ?? ownMode)) }
+    /// Of a socket that has been made here; what a symbolic link in its place points at is not touched.
+    public static func setMode(_ mode: UInt32?, of path: String) throws(SystemError) {
+        if fchmodat(AT_FDCWD, path, mode_t(mode ?? ownMode), AT_SYMLINK_NOFOLLOW) < 0 { throw SystemError("fchmodat", errno) }
+    }
 
     public static func remove(_ path: String) { unlink(path) }
 

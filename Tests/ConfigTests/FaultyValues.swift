@@ -169,6 +169,23 @@ let faultyValues: [Example] = [
         ]),
     Example(
         #"""
+        listeners: ["127.0.0.1:80", "127.0.0.2:80", "[::1]:80", "0.0.0.0:80", "[::]:81", "0.0.0.0:81", ":0", ":0"]
+        upstream: demo
+        admin: {listen: ":80"}
+        """#,
+        [
+            #"1:57: error: listeners[3]: `0.0.0.0:80` is listened on already (by `127.0.0.1:80`)"#,
+            #"1:82: error: listeners[5]: `0.0.0.0:81` is listened on already (by `[::]:81`)"#,
+            #"3:17: error: admin.listen: `:80` is listened on already (the administration needs a port of its own)"#,
+        ]),
+    Example(
+        #"""
+        listeners: [{address: "unix:/a"}, {address: "unix:/a", mode: "0660"}]
+        upstream: demo
+        """#,
+        [#"1:35: error: listeners[1]: `unix:/a` is listened on already"#]),
+    Example(
+        #"""
         listen: 127.0.0.1:8080
         upstream: demo
         admin: {listen: "127.0.0.1:8080"}

@@ -314,6 +314,14 @@ def test_a_unix_listener_s_mode_changes_with_a_reload(proxy, origin):
     one.write(config.replace(", mode: '0660'", ""))
     reload_by_command(one)
     assert (one.folder / "s").stat().st_mode & 0o777 == 0o600 and one.ask().status == 200
+    # A mode that can not be had is no mode that is in force.
+    (one.folder / "s").rename(one.folder / "hidden")
+    one.write(config)
+    done = one.run("reload", "-c", str(one.config))
+    assert done.returncode != 0 and "the mode of %s can not be changed" % (one.folder / "s") in done.stdout + done.stderr
+    (one.folder / "hidden").rename(one.folder / "s")
+    reload_by_command(one)
+    assert (one.folder / "s").stat().st_mode & 0o777 == 0o660 and one.ask().status == 200
 
 
 LISTED = """

@@ -16,8 +16,9 @@ extension ConfigurationDecoder {
         if items.isEmpty, let key = root["listeners"], key.node.items != nil { fail(key, "`listeners` is empty") }
         for item in items {
             guard let listener = listener(item) else { continue }
-            if found.contains(where: { $0.address == listener.address }) {
-                fail(item, "`\(listener.display)` is listened on already")
+            if let other = found.first(where: listener.overlaps) {
+                let isSame = other.display == listener.display
+                fail(item, "`\(listener.display)` is listened on already", hint: isSame ? nil : "by `\(other.display)`")
             }
             found.append(listener)
         }
@@ -66,10 +67,11 @@ extension ConfigurationDecoder {
         var admin = AdminDefinition()
         guard let fields else { return admin }
         if let listen = fields["listen"], let address = listenAddress(listen) {
-            if listeners.contains(where: { $0.address == address.address }) {
+            let definition = ListenerDefinition(address: address.address, display: address.display)
+            if listeners.contains(where: definition.overlaps) {
                 fail(listen, "`\(address.display)` is listened on already", hint: "the administration needs a port of its own")
             } else if case .tcp = address.address {
-                admin.listen = ListenerDefinition(address: address.address, display: address.display)
+                admin.listen = definition
             } else {
                 expected(listen, "a TCP address such as `127.0.0.1:9901`", hint: "the unix socket is `socket`")
             }

@@ -54,6 +54,7 @@ public struct PageRequest {
     /// Whether Accept asks for HTML by name.
     public static func namesHTML(_ request: CanonicalRequest) -> Bool { wish(of: request) == .html }
 
+    /// Scripts of the time before Sec-Fetch-Dest say so by this field.
     fileprivate static func isOfScript(_ request: CanonicalRequest) -> Bool {
         let line = RuleFields.firstLine("x-requested-with", request, from: 0)
         return line >= 0 && CanonicalBytes.equalsIgnoringCase(request.value(line), "xmlhttprequest")

@@ -35,12 +35,11 @@ final class AdminListener: EventHandler {
     }
 
     private func replace(_ old: Door?, by fresh: ListenerDefinition?) throws(ListeningSockets.Failure) {
-        guard let old, let before = old.definition, let fresh, before.hasPort(of: fresh) else {
+        guard let old, let before = old.definition, let fresh, before.overlaps(fresh) else {
             if let fresh { try openTCP(fresh) }
             if let old { close([old]) }
             return
         }
-        // The old address may be part of the new one: both can not be open.
         close([old])
         do {
             try openTCP(fresh)

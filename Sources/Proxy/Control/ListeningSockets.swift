@@ -28,29 +28,39 @@ final class ListeningSockets {
     /// Opens the new ones; on failure everything is as it was. Old ones that are no longer named are forgotten: the workers
     /// close theirs, shared ones are closed by `closeForgotten`.
     func adopt(_ definitions: [ListenerDefinition]) throws(Failure) {
+        let leaving = entries.filter { entry in !definitions.contains { $0.hasSocket(of: entry.definition) } }
         var fresh: [Entry] = []
         do {
             for definition in definitions where !entries.contains(where: { $0.definition.hasSocket(of: definition) }) {
-                fresh.append(Entry(definition: definition, sockets: try open(definition, instead: leaving(definitions))))
+                fresh.append(Entry(definition: definition, sockets: try open(definition, instead: leaving)))
             }
+            try setModes(definitions)
         } catch {
             for entry in fresh { close(entry) }
             throw error
         }
-        forgotten = leaving(definitions)
+        forgotten = leaving
         let all = entries + fresh
         entries = definitions.compactMap { definition in
-            guard let entry = all.first(where: { $0.definition.hasSocket(of: definition) }) else { return nil }
-            if case .unix(let path, let mode) = definition.address, entry.definition.address != definition.address {
-                UnixSocketFile.setMode(mode, of: path)
-            }
-            return entry.described(by: definition)
+            all.first { $0.definition.hasSocket(of: definition) }.map { $0.described(by: definition) }
         }
     }
 
-    /// Those that are named no more.
-    private func leaving(_ definitions: [ListenerDefinition]) -> [Entry] {
-        entries.filter { entry in !definitions.contains { $0.hasSocket(of: entry.definition) } }
+    /// Unix sockets that stay may be for others than before; on failure all are for whom they were.
+    private func setModes(_ definitions: [ListenerDefinition]) throws(Failure) {
+        var changed: [(path: String, mode: UInt32?)] = []
+        for entry in entries {
+            guard case .unix(let path, let before) = entry.definition.address,
+                case .unix(_, let mode)? = definitions.first(where: { $0.hasSocket(of: entry.definition) })?.address, mode != before
+            else { continue }
+            do {
+                try UnixSocketFile.setMode(mode, of: path)
+            } catch {
+                for (path, mode) in changed { try? UnixSocketFile.setMode(mode, of: path) }
+                throw Failure(text: "the mode of \(path) can not be changed: \(error.text)")
+            }
+            changed.append((path, before))
+        }
     }
 
     private var forgotten: [Entry] = []
@@ -85,7 +95,7 @@ final class ListeningSockets {
             switch definition.address {
             case .tcp(let host, let port):
                 return try openTCP(
-                    definition, host: host, port: port, isOurs: leaving.contains { $0.definition.hasPort(of: definition) })
+                    definition, host: host, port: port, isOurs: leaving.contains { $0.definition.overlaps(definition) })
             case .unix(let path, let mode):
                 let descriptor = try UnixSocketFile.listen(path: path, mode: mode)
                 return [ListeningSocket(definition: definition, descriptor: descriptor, isShared: true, port: 0)]

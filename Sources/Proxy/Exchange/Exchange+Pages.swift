@@ -19,9 +19,9 @@ extension Exchange {
     }
 
     /// What decides whether the answer is edited, where it is a page. A 304 without a type may be about one.
-    func pageDependence(_ head: ResponseHead) -> PageDependence? {
+    func pageDependence(_ head: ResponseHead, isEdited: Bool) -> PageDependence? {
         let mayBePage =
-            PageResponse.isHTML(head) || head.status == 304 && !head.lines.contains { $0.id == .contentType }
+            isEdited || PageResponse.isHTML(head) || head.status == 304 && !head.lines.contains { $0.id == .contentType }
         return mayBePage ? PageDependence(current) : nil
     }
 

@@ -105,7 +105,7 @@ extension Exchange {
                 framing: framing, keeps: keeps, version: self.head.version, cacheChange: change,
                 tellsLength: current.method == .head || head.status == 304, isSwitching: head.status == 101,
                 passesTrailers: takesTrailers && page == nil, page: page,
-                pageDependence: plan?.page == nil ? nil : pageDependence(head)),
+                pageDependence: plan?.page == nil ? nil : pageDependence(head, isEdited: page != nil)),
             to: out)
     }
 
