@@ -9,7 +9,7 @@ CONFIG ?= config.yaml
 BINARY := .build/release/authproxy
 
 BUILD_PACKAGES := libssl-dev libnghttp2-dev libyaml-dev libre2-dev zlib1g-dev libisal-dev libbrotli-dev libzstd-dev pkg-config libc6-dev libstdc++-12-dev
-TEST_PACKAGES := python3-venv brotli caddy curl fonts-dejavu-core nghttp2-client nginx chromium gcc strace openssl systemd util-linux procps
+TEST_PACKAGES := python3-venv brotli caddy curl fonts-dejavu-core nghttp2-client nginx chromium gcc strace openssl systemd testssl.sh util-linux procps
 BENCH_PACKAGES := nginx haproxy wrk nghttp2-client hey curl openssl gcc libc6-dev python3
 
 .PHONY: run build test bench install clean packages

@@ -3,7 +3,7 @@ import json, os, shutil, signal, socket, ssl, struct, subprocess, threading, tim
 
 import pytest
 
-from certificates import Certificates
+from certificates import EC, Certificates
 from harness import Client, Gone, Origin, ask, command, echo, eventually, free_port, reply
 
 LISTENER = """
@@ -155,6 +155,32 @@ def test_what_is_weak_or_unknown_is_refused(proxy, certificates, arguments):
     done = openssl(one, "-servername", "a.test", *arguments)
     assert done.returncode != 0 and b"alert" in done.stderr
     assert openssl(one, "-servername", "a.test").returncode == 0
+
+
+@pytest.mark.timeout(600)
+def test_testssl_has_no_finding_above_low(proxy, certificates, tmp_path):
+    """Protocols, ciphers, forward secrecy, the server's defaults and known vulnerabilities."""
+    extensions = "\n".join([
+        "subjectAltName=DNS:localhost", "basicConstraints=CA:FALSE", "keyUsage=digitalSignature", "extendedKeyUsage=serverAuth",
+        "crlDistributionPoints=URI:http://127.0.0.1/ca.crl"])
+    for name, key in (("ec", EC), ("rsa", ["rsa:2048"])):
+        Certificates.issue_by(certificates / "ca", tmp_path / name, "/CN=localhost", extensions, key, days=200)
+    one = proxy("""
+listeners:
+  - address: 127.0.0.1:@LISTEN@
+    tls: {certificates: [{cert: @CERTS@/ec.pem, key: @CERTS@/ec.key}, {cert: @CERTS@/rsa.pem, key: @CERTS@/rsa.key}]}
+upstream: demo
+""", CERTS=tmp_path)
+    report = tmp_path / "report.json"
+    done = subprocess.run(
+        ["testssl", "--quiet", "--color", "0", "--warnings", "batch", "--add-ca", certificates / "ca.pem", "--ip", "127.0.0.1", "--jsonfile", report,
+         "--protocols", "--std", "--pfs", "--server-preference", "--server-defaults", "--vulnerable", "https://localhost:%d" % one.port],
+        capture_output=True, text=True, cwd=tmp_path, timeout=500)
+    findings = {(each["id"], each["severity"], each["finding"]) for each in json.loads(report.read_text())}
+    assert " Done 20" in done.stdout, done.stdout[-1000:]
+    assert {("heartbleed", "OK"), ("TLS1_2", "OK"), ("TLS1_3", "OK"), ("ALPN_HTTP2", "OK"), ("cert_trust <cert#2>", "OK")} <= {each[:2] for each in findings}
+    # Its client has often gone before it has read the ticket, with any server; resumption has tests of its own.
+    assert not [each for each in findings if each[1] not in ("OK", "INFO", "LOW") and each[:2] != ("sessionresumption_ticket", "WARN")]
 
 
 def test_a_minimum_version_holds(proxy, certificates):
