@@ -97,6 +97,25 @@ public final class ByteBuffer {
         storedCount += 1
     }
 
+    /// A field line: name, colon, space, value, CRLF.
+    @inlinable @inline(always) public func append(line name: Span<UInt8>, _ value: Span<UInt8>) {
+        let length = name.count + value.count + 4
+        if storedCapacity - storedCount < length { reserve(length) }
+        var end = unsafe UnsafeMutableRawPointer(base + storedCount)
+        unsafe name.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { unsafe end.copyMemory(from: start, byteCount: bytes.count) }
+        }
+        unsafe end += name.count
+        unsafe end.storeBytes(of: UInt16(littleEndian: 0x203a), as: UInt16.self)
+        unsafe end += 2
+        unsafe value.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { unsafe end.copyMemory(from: start, byteCount: bytes.count) }
+        }
+        unsafe end += value.count
+        unsafe end.storeBytes(of: UInt16(littleEndian: 0x0a0d), as: UInt16.self)
+        storedCount += length
+    }
+
     @inlinable public func append(_ bytes: [UInt8]) { append(bytes.span) }
 
     /// Not for the data path: walks a Swift string.

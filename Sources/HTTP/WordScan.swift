@@ -102,6 +102,23 @@ enum WordScan {
         return octets | capitals &>> 2
     }
 
+    /// Some octet is one of `A-Z`.
+    @inline(always) static func hasCapital(_ bytes: Span<UInt8>) -> Bool {
+        let end = bytes.count
+        var position = 0
+        while end &- position >= 8 {
+            let octets = uncheckedWord(bytes, position)
+            if lowercased(octets) != octets { return true }
+            position &+= 8
+        }
+        while position < end {
+            let octet = unsafe bytes[unchecked: position]
+            if lowercased(octet) != octet { return true }
+            position &+= 1
+        }
+        return false
+    }
+
     @inline(always) static func lowercased(_ octet: UInt8) -> UInt8 {
         octet &- UInt8(ascii: "A") < 26 ? octet | 0x20 : octet
     }

@@ -57,11 +57,14 @@ extension CanonicalRequest {
     private func surveyFields(_ settings: CompiledCanonicalSettings) throws(Rejection) {
         fields = []
         hostLine = nil
-        let lines = head.lines
-        HopByHop.clear(&droppedLines, lines: lines.count)
-        for line in 0..<lines.count {
+        try uncounted(head) { (head) throws(Rejection) in try survey(head, settings) }
+    }
+
+    private func survey(_ head: RequestHead, _ settings: CompiledCanonicalSettings) throws(Rejection) {
+        HopByHop.clear(&droppedLines, lines: head.lines.count)
+        for line in 0..<head.lines.count {
             var isDropped = true
-            switch lines[line].id {
+            switch head.lines[line].id {
             case .host:
                 // RFC 9112 section 3.2
                 if hostLine != nil { throw .badRequest }
@@ -78,7 +81,7 @@ extension CanonicalRequest {
                 .http2Settings,
                 .proxyAuthorization, .proxyAuthenticate, .expect, .xRealIP, .xForwardedOther:
                 break
-            case .other: isDropped = !isPassable(head.bytes.span(lines[line].name), settings)
+            case .other: isDropped = !isPassable(head.bytes.span(head.lines[line].name), settings)
             case .cookie:
                 fields.insert(.cookie)
                 isDropped = false

@@ -105,26 +105,33 @@ public enum RequestWriter {
     private static func writeClientLines(
         _ current: CanonicalRequest, _ edits: EditPlan, _ page: PageRequest?, skippingCookies: Bool, to out: ByteBuffer
     ) {
-        let head = current.head
-        let bytes = head.bytes
         edits.begin()
+        uncounted(current.head) { head in
+            writeClientLines(head, current, edits, page, skippingCookies: skippingCookies, to: out)
+        }
+    }
+
+    private static func writeClientLines(
+        _ head: RequestHead, _ current: CanonicalRequest, _ edits: EditPlan, _ page: PageRequest?, skippingCookies: Bool,
+        to out: ByteBuffer
+    ) {
+        let bytes = head.bytes
         for index in 0..<head.lines.count where !current.isWithheld(index) {
             let line = head.lines[index]
             if line.id == .xRequestID || line.id == .cookie && skippingCookies { continue }
-            let name = bytes.span(line.name)
-            let change = page?.change(of: name, bytes.span(line.value)) ?? .none
+            let name = bytes.span(line.name), value = bytes.span(line.value)
+            let change = page?.change(of: name, value) ?? .none
             if change == .drop { continue }
             switch edits.admit(name, id: line.id) {
             case .drop: continue
+            case .keep where page == nil:
+                out.append(line: name, value)
+                continue
             case .keep: out.append(name)
             case .rename(let target): out.append(edits.name(target))
             }
             out.append(": ")
-            if let page {
-                page.append(bytes.span(line.value), change, to: out)
-            } else {
-                out.append(bytes.span(line.value))
-            }
+            if let page { page.append(value, change, to: out) } else { out.append(value) }
             out.append("\r\n")
         }
     }

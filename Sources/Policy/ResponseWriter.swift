@@ -89,18 +89,21 @@ public final class ResponseWriter {
                 // Named in Connection or not, what an upgrade or a trailer needs is written anew below.
                 if !(line.id == .contentLength && parameters.tellsLength) { continue }
             }
-            let name = bytes.span(line.name)
+            let name = bytes.span(line.name), value = bytes.span(line.value)
             if line.id == .date { hasDate = true }
             if line.id == .cacheControl, parameters.cacheChange == .noStore { continue }
             if let page = parameters.page, page.drops(name, id: line.id) { continue }
             switch plan?.response.admit(name, id: line.id) ?? .keep {
             case .drop: continue
+            case .keep where parameters.page == nil && !Self.mayNameURL(line.id):
+                out.append(line: name, value)
+                continue
             case .keep: out.append(name)
             case .rename(let target): if let plan { out.append(plan.response.name(target)) }
             }
             out.append(": ")
-            if !(parameters.page?.append(bytes.span(line.value), of: name, id: line.id, to: out) ?? false) {
-                writeValue(bytes.span(line.value), line.id, mapping, location, to: out)
+            if !(parameters.page?.append(value, of: name, id: line.id, to: out) ?? false) {
+                writeValue(value, line.id, mapping, location, to: out)
             }
             out.append("\r\n")
         }
@@ -119,13 +122,18 @@ public final class ResponseWriter {
     private func writeValue(
         _ value: Span<UInt8>, _ id: FieldID, _ mapping: OriginMapping?, _ location: ResolvedURL?, to out: ByteBuffer
     ) {
-        switch id {
-        case .location, .contentLocation, .refresh, .setCookie:
+        if Self.mayNameURL(id) {
             if id == .location, let location, let mapping { return mapping.append(location, to: out) }
             if mapping?.append(value, of: id, to: out) ?? false { return }
-            out.append(value)
-        default:
-            out.append(value)
+        }
+        out.append(value)
+    }
+
+    /// Its value may name the upstream, and be put into the client's terms.
+    private static func mayNameURL(_ id: FieldID) -> Bool {
+        switch id {
+        case .location, .contentLocation, .refresh, .setCookie: true
+        default: false
         }
     }
 

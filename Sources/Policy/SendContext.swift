@@ -4,7 +4,7 @@ public import HTTP
 /// may go where it goes.
 public final class SendContext {
     /// The client's canonical request, also when a hop is being sent.
-    public var request: CanonicalRequest
+    public let request: CanonicalRequest
     public var client: ClientFacts
     /// The server that is sent to.
     public var destination = Destination.none

@@ -4,17 +4,22 @@ internal import Transport
 /// A worker's free buffers; connections lease one only while they hold bytes.
 final class BufferPool {
     private var free: [ByteBuffer] = []
-    private static let initialCapacity = 16 * 1024
     /// Larger ones are freed: one slow reader must not make the pool dear for ever.
     private static let largestKept = 256 * 1024
-    private static let mostKept = 64
+    private let initialCapacity: Int
+    private let mostKept: Int
 
-    init() { free.reserveCapacity(Self.mostKept) }
+    /// `capacity`: in octets, of a buffer when it is made.
+    init(capacity: Int, mostKept: Int) {
+        initialCapacity = capacity
+        self.mostKept = mostKept
+        free.reserveCapacity(mostKept)
+    }
 
-    func lease() -> ByteBuffer { free.popLast() ?? ByteBuffer(capacity: Self.initialCapacity) }
+    func lease() -> ByteBuffer { free.popLast() ?? ByteBuffer(capacity: initialCapacity) }
 
     func giveBack(_ buffer: ByteBuffer) {
-        guard buffer.capacity <= Self.largestKept, free.count < Self.mostKept else { return }
+        guard buffer.capacity <= Self.largestKept, free.count < mostKept else { return }
         buffer.clear()
         free.append(buffer)
     }

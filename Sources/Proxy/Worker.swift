@@ -78,7 +78,9 @@ final class Worker {
     let forwarded = ForwardedCache()
     let empty = ByteBuffer(capacity: 16)
     let scratch = ByteBuffer(capacity: 4 * 1024)
-    let buffers = BufferPool()
+    let buffers = BufferPool(capacity: 16 * 1024, mostKept: 64)
+    /// For what connections of HTTP/2 gather within a turn.
+    let frameBuffers = BufferPool(capacity: 96 * 1024, mostKept: 8)
     private(set) lazy var pageBuffers = PageBuffers()
     private(set) lazy var codings = CodingPool()
     let pipes: PipePool
@@ -97,15 +99,17 @@ final class Worker {
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
     let clientOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
-    private let upstreamOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
+    let upstreamOutput = ByteBuffer(capacity: 2 * Worker.receiveSize)
     /// Whose output is in `clientOutput`, not yet sent.
-    var corkedClient: ClientConnection?
-    private(set) var corkedUpstream: UpstreamConnection?
+    private var corkedClient: Uncounted<ClientConnection>?
+    private var corkedUpstream: Uncounted<UpstreamConnection>?
 
     private var sharedWire: TLSWire?
 
     private var exchanges = ExchangePool()
     private var next: Exchange?
+    /// Exchanges that are not used again, until the turn's end: who gave one back may still be on the stack.
+    private var departed: [Exchange] = []
     let noClient: ClientFacts
     let instance: ByteBuffer
     var random = RandomSource()
@@ -132,6 +136,7 @@ final class Worker {
             flushHTTP2()
             flushUpstreamOutput()
             flushClientOutput()
+            if !departed.isEmpty { departed.removeAll(keepingCapacity: true) }
         }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
@@ -162,7 +167,7 @@ final class Worker {
         timeouts = fresh.configuration.timeouts
         // Those that serve nobody would keep the old configuration, and its secrets.
         exchanges = ExchangePool()
-        next = nil
+        if let unused = next.take() { departed.append(unused) }
         snapshot.openUpstreams(for: self, workers: workerCount)
         for upstream in old.allUpstreams { upstream.retire() }
         // Clients of HTTP/2 are sent elsewhere, and find the new configuration there; others do with their next connection.
@@ -256,7 +261,7 @@ final class Worker {
     }
 
     func clientClosed(_ client: Connection) {
-        if let corked = corkedClient, corked === client {
+        if let corked = corkedClient, corked.with({ $0 === client }) {
             clientOutput.clear()
             corkedClient = nil
         }
@@ -274,18 +279,28 @@ final class Worker {
 
     // MARK: Corked output
 
-    func output(for connection: UpstreamConnection) -> ByteBuffer {
-        if corkedUpstream !== connection {
-            flushUpstreamOutput()
-            corkedUpstream = connection
-        }
-        return upstreamOutput
+    // One that is closed is corked no more; until the turn's end, when all has been sent, the loop keeps it.
+
+    func isCorked(_ connection: UpstreamConnection) -> Bool { corkedUpstream.map { $0.with { $0 === connection } } ?? false }
+
+    /// From here on what is written to `upstreamOutput` is for this connection.
+    func cork(_ connection: UpstreamConnection) {
+        if isCorked(connection) { return }
+        flushUpstreamOutput()
+        corkedUpstream = Uncounted(connection)
+    }
+
+    /// From here on what is written to `clientOutput` is for this client.
+    func cork(_ client: ClientConnection) {
+        if let corked = corkedClient, corked.with({ $0 === client }) { return }
+        flushClientOutput()
+        corkedClient = Uncounted(client)
     }
 
     func flushUpstreamOutput() {
         guard let connection = corkedUpstream else { return }
         corkedUpstream = nil
-        connection.send(upstreamOutput)
+        connection.with { $0.send(upstreamOutput) }
         upstreamOutput.clear()
     }
 
@@ -297,7 +312,7 @@ final class Worker {
     func flushClientOutput() {
         guard let client = corkedClient else { return }
         corkedClient = nil
-        client.send(clientOutput)
+        client.with { $0.send(clientOutput) }
         clientOutput.clear()
     }
 
@@ -328,7 +343,7 @@ final class Worker {
 
     func takeFieldBlock() -> FieldBlock { spareFieldBlocks.popLast() ?? FieldBlock() }
 
-    func giveBack(_ block: FieldBlock) { if spareFieldBlocks.count < 16 { spareFieldBlocks.append(block) } }
+    func giveBack(_ block: consuming FieldBlock) { if spareFieldBlocks.count < 16 { spareFieldBlocks.append(block) } }
 
     /// With a place in the loop, which it keeps.
     func takeClientStream() -> HTTP2ClientStream {
@@ -363,19 +378,18 @@ final class Worker {
 
     // MARK: Exchanges
 
-    /// The exchange that the next head is parsed into; it stays the next one until `takeExchange`.
-    func nextExchange() -> Exchange {
-        if let next { return next }
-        let exchange = exchanges.take() ?? Exchange(worker: self)
-        next = exchange
-        return exchange
+    /// Uses the exchange that the next head is parsed into; it stays the next one until `takeExchange`.
+    func withNextExchange<R, E>(_ body: (Exchange) throws(E) -> R) throws(E) -> R {
+        if next == nil { next = exchanges.take() ?? Exchange(worker: self) }
+        return try uncounted(next.unsafelyUnwrapped, body)
     }
 
-    func takeExchange() -> Exchange {
-        next.take() ?? exchanges.take() ?? Exchange(worker: self)
-    }
+    func takeExchange() -> Exchange { next.take() ?? exchanges.take() ?? Exchange(worker: self) }
 
-    func giveBack(_ exchange: Exchange) { exchanges.giveBack(exchange, now: loop.now) }
+    /// One that began with a former configuration would keep it, and its secrets.
+    func giveBack(_ exchange: Exchange) {
+        guard exchange.snapshot === snapshot, exchanges.giveBack(exchange, now: loop.now) else { return departed.append(exchange) }
+    }
 
     func fillRequestID(_ buffer: ByteBuffer) { requestIDs.fill(buffer) }
 

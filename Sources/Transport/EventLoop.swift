@@ -43,7 +43,8 @@ public final class EventLoop {
     private var overdue: [(slot: Int32, generation: UInt32)] = []
     private var runQueue: [EventHandler] = []
     private var running: [EventHandler] = []
-    /// Handlers that left in this turn: kept until its end, since an event's caller may still be on the stack.
+    /// Handlers that left in this turn: kept until its end, since who called may still be on the stack, and have counted no
+    /// reference. What refers to a handler within a turn may rely on that.
     private var departed: [EventHandler] = []
     private let events: UnsafeMutableBufferPointer<epoll_event>
     private var stopped = false
@@ -93,22 +94,23 @@ public final class EventLoop {
         let slot = handler.slot
         guard slot >= 0 else { return }
         if let descriptor { _ = clinux_epoll_remove(epoll.number, descriptor) }
+        // First: there may be no other reference to it.
+        departed.append(handler)
         handlers[slot] = nil
         generations[slot] &+= 1
         timers.remove(slot)
         freeSlots.append(Int32(slot))
         handler.slot = -1
-        departed.append(handler)
     }
 
     /// Gives the place, and with it the descriptor and the deadline, to another handler.
     public func replace(_ handler: EventHandler, with other: EventHandler) {
         let slot = handler.slot
         guard slot >= 0 else { return }
+        departed.append(handler)
         handlers[slot] = other
         other.slot = slot
         handler.slot = -1
-        departed.append(handler)
     }
 
     /// All that have a place now; for what is done to each once, such as draining.
@@ -162,8 +164,11 @@ public final class EventLoop {
     private func deliver(_ event: epoll_event) {
         let token = event.data.u64
         let slot = Int(token & 0xffff_ffff)
-        guard slot < handlers.count, generations[slot] == UInt32(token >> 32), let handler = handlers[slot] else { return }
-        handler.ready(Readiness(rawValue: event.events))
+        guard slot < handlers.count, generations[slot] == UInt32(token >> 32), handlers[slot] != nil else { return }
+        // SAFETY: a handler that leaves meanwhile is among the departed until the turn's end. No reference is counted so.
+        unsafe Unmanaged.passUnretained(handlers[slot].unsafelyUnwrapped)._withUnsafeGuaranteedRef {
+            $0.ready(Readiness(rawValue: event.events))
+        }
     }
 
     private func serveDeadlines() {

@@ -105,21 +105,14 @@ public final class FieldBlock {
     }
 
     private func addLine(_ name: Span<UInt8>, _ value: Span<UInt8>) {
-        text.append(name)
-        endLine(value)
+        count &+= 1
+        guard count <= limits.headerCount else { return fail(.tooLarge) }
+        text.append(line: name, value)
     }
 
     private func addLine(_ name: StaticString, _ value: Span<UInt8>) {
-        text.append(name)
-        endLine(value)
-    }
-
-    private func endLine(_ value: Span<UInt8>) {
-        count &+= 1
-        guard count <= limits.headerCount else { return fail(.tooLarge) }
-        text.append(": ")
-        text.append(value)
-        text.append("\r\n")
+        // SAFETY: a literal of more than one scalar points at its octets, and they live for ever.
+        addLine(unsafe Span(_unsafeStart: name.utf8Start, count: name.utf8CodeUnitCount), value)
     }
 
     /// Section 8.2.3: what a client has cut up is one field again.
@@ -148,11 +141,13 @@ public final class FieldBlock {
 
     private func pseudoField(_ name: Span<UInt8>) -> Set? {
         if kind == .response { return FieldBlock.equals(name, ":status") ? .status : nil }
-        if FieldBlock.equals(name, ":method") { return .method }
-        if FieldBlock.equals(name, ":path") { return .path }
-        if FieldBlock.equals(name, ":authority") { return .authority }
-        if FieldBlock.equals(name, ":scheme") { return .scheme }
-        return FieldBlock.equals(name, ":protocol") ? .tunnelled : nil
+        switch name.count {
+        case 5: return FieldBlock.equals(name, ":path") ? .path : nil
+        case 7: return FieldBlock.equals(name, ":method") ? .method : FieldBlock.equals(name, ":scheme") ? .scheme : nil
+        case 9: return FieldBlock.equals(name, ":protocol") ? .tunnelled : nil
+        case 10: return FieldBlock.equals(name, ":authority") ? .authority : nil
+        default: return nil
+        }
     }
 
     // MARK: Head
@@ -248,9 +243,7 @@ public final class FieldBlock {
 
     /// A token without upper case letters (section 8.2.1).
     private static func isFieldName(_ name: Span<UInt8>) -> Bool {
-        guard HTTP1.isToken(name) else { return false }
-        for index in 0..<name.count where name[index] &- UInt8(ascii: "A") < 26 { return false }
-        return true
+        HTTP1.isToken(name) && !WordScan.hasCapital(name)
     }
 
     /// Without control characters, and without white space at its ends (section 8.2.1).

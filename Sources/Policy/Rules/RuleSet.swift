@@ -150,6 +150,8 @@ private final class PlanCache {
     private static let maximumCount = 1024
 
     private var plans: [ChainPlan] = []
+    /// Those that were there when it was emptied, till it is full again: a caller may be using one.
+    private var former: [ChainPlan] = []
     private var keys: [Int] = []
     private var slots: [Int32]
 
@@ -167,7 +169,8 @@ private final class PlanCache {
 
     func insert(_ plan: ChainPlan, _ rules: [Int], key: Int) {
         if plans.count >= PlanCache.maximumCount {
-            plans.removeAll(keepingCapacity: true)
+            former = plans
+            plans = []
             keys.removeAll(keepingCapacity: true)
             for slot in slots.indices { slots[slot] = -1 }
         }
@@ -180,6 +183,7 @@ private final class PlanCache {
 
     func forEach(_ body: (ChainPlan) -> Void) {
         for plan in plans { body(plan) }
+        for plan in former { body(plan) }
     }
 
     private func hash(_ rules: [Int], _ key: Int) -> Int {

@@ -129,8 +129,14 @@ final class ClientConnection: Connection {
         {
             return spliced(result)
         }
-        let buffer = input ?? worker.receiveBuffer
-        if input == nil { buffer.clear() }
+        if let input { return read(into: input) }
+        return uncounted(worker.receiveBuffer) { buffer in
+            buffer.clear()
+            return read(into: buffer)
+        }
+    }
+
+    private func read(into buffer: ByteBuffer) -> Bool {
         switch receive(into: buffer) {
         case .bytes:
             let consumed = process(buffer)
@@ -172,11 +178,12 @@ final class ClientConnection: Connection {
     }
 
     private func readHead(_ buffer: ByteBuffer, from position: Int) -> Int? {
-        let exchange = worker.nextExchange()
         let consumed: Int?
         do {
-            consumed = try HTTP1.parseRequest(
-                buffer.span(ByteRange(position, buffer.count - position)), limits: worker.limits.head, into: exchange.head)
+            consumed = try worker.withNextExchange { (next) throws(HTTPError) in
+                try HTTP1.parseRequest(
+                    buffer.span(ByteRange(position, buffer.count - position)), limits: worker.limits.head, into: next.head)
+            }
         } catch {
             if error == .unsupportedVersion, becomesHTTP2(buffer, from: position) { return buffer.count }
             refuse(Rejection(error))
@@ -189,8 +196,14 @@ final class ClientConnection: Connection {
             }
             return nil
         }
-        self.exchange = worker.takeExchange()
+        exchange = worker.takeExchange()
         isFresh = false
+        // The worker keeps it beyond this call when it is given back.
+        uncounted(exchange.unsafelyUnwrapped) { begin($0) }
+        return position + consumed
+    }
+
+    private func begin(_ exchange: Exchange) {
         switch exchange.head.framing {
         case .none, .length(0), .untilClose:
             phase = .answering
@@ -207,8 +220,7 @@ final class ClientConnection: Connection {
         } else {
             loop.clearDeadline(self)
         }
-        exchange.begin(for: .http1(self), facts, listener: listener)
-        return position + consumed
+        uncounted(facts) { exchange.begin(for: .http1(Uncounted(self)), $0, listener: listener) }
     }
 
     /// A head that can not be read: there is no telling where the next one begins.
@@ -217,7 +229,7 @@ final class ClientConnection: Connection {
         self.exchange = exchange
         phase = .answering
         closesAfterResponse = true
-        exchange.refuse(rejection, for: .http1(self), facts, listener: listener)
+        exchange.refuse(rejection, for: .http1(Uncounted(self)), facts, listener: listener)
     }
 
     private func readContent(_ buffer: ByteBuffer, from position: Int) -> Int {
@@ -318,10 +330,7 @@ final class ClientConnection: Connection {
 
     /// The scratch buffer that this connection's next output is written to; sent at the end of the turn, or before.
     func output() -> ByteBuffer {
-        if worker.corkedClient !== self {
-            worker.flushClientOutput()
-            worker.corkedClient = self
-        }
+        worker.cork(self)
         return worker.clientOutput
     }
 

@@ -11,7 +11,7 @@ extension Exchange {
         content.clear()
         answer.appendContent(to: content)
         record.reason = "blocked"
-        loader = .fixed(fixedLoader)
+        loader = .fixed(Uncounted(fixedLoader))
         fixedLoader.start(status: answer.status, content: content.span) { (out) throws(Rejection) in
             if let type = answer.contentType {
                 out.append("Content-Type: ")
@@ -26,19 +26,19 @@ extension Exchange {
 
     func startServe(_ serve: ServePlan, rule: Int) {
         let file = fileLoader
-        loader = .file(file)
+        loader = .file(Uncounted(file))
         file.start(serve, rule: rule)
     }
 
     func startRespond(_ respond: RespondPlan) {
-        loader = .fixed(fixedLoader)
+        loader = .fixed(Uncounted(fixedLoader))
         fixedLoader.start(status: respond.status, content: respond.body.span) { [context] (out) throws(Rejection) in
             try respond.writeHeaders(context, into: out)
         }
     }
 
     func startRedirect(_ redirect: RedirectPlan) {
-        loader = .fixed(fixedLoader)
+        loader = .fixed(Uncounted(fixedLoader))
         fixedLoader.start(status: redirect.status, content: worker.empty.span) { [context] (out) throws(Rejection) in
             out.append("Location: ")
             try redirect.writeLocation(context, into: out)
@@ -48,7 +48,7 @@ extension Exchange {
 
     func startDemo() {
         let demo = demoLoader
-        loader = .demo(demo)
+        loader = .demo(Uncounted(demo))
         demo.start()
     }
 
@@ -125,14 +125,14 @@ extension Exchange {
 
     func finishRecord() {
         record.endedAt = worker.microseconds()
-        let rule = plan?.actionRule ?? -1
-        let snapshot = snapshot
+        let rule = withPlan { $0?.actionRule ?? -1 }
         metrics.requestAnswered(
-            listener: snapshot.indexes.listener(listener), rule: snapshot.indexes.rule(rule), status: record.status,
+            listener: indexes.listener(listener), rule: indexes.rule(rule), status: record.status,
             method: head.method, durationMicroseconds: record.durationMicroseconds, bytesIn: record.bytesIn,
             bytesOut: record.bytesOut)
-        if record.attempts > 0, let upstream {
-            metrics.upstreamAnswered(snapshot.indexes.upstream(upstream.index), status: record.upstreamStatus)
+        if record.attempts > 0, upstream != nil {
+            let index = uncounted(upstream.unsafelyUnwrapped) { $0.index }
+            metrics.upstreamAnswered(indexes.upstream(index), status: record.upstreamStatus)
         }
         let workerLog = worker.workerLog
         guard workerLog.wantsAccess else { return }

@@ -33,7 +33,7 @@ extension Exchange: LoaderDelegate {
         }
         // What the client sent behind a request to switch protocols may not have been meant as HTTP.
         if asksForUpgrade { client.distrust() }
-        let coding = plan?.page == nil ? nil : pageCoding(head)
+        let coding = withPlan { $0?.page == nil } ? nil : pageCoding(head)
         let edited = coding == nil ? nil : pageResponse(head)
         let framing = framing(of: head, isEdited: edited?.kind == .page)
         let keeps = client.decideToKeep() && !framing.endsWithConnection
@@ -63,7 +63,7 @@ extension Exchange: LoaderDelegate {
     }
 
     private func switchProtocols(_ head: ResponseHead, to client: ClientEnd) -> ResponseDisposition {
-        if case .http2(let stream) = client, !stream.isHandshakeAnswered(head, to: self.head) {
+        if case .http2(let stream) = client, !stream.with({ $0.isHandshakeAnswered(head, to: self.head) }) {
             redirects.failure = .upstreamProtocolError
             return .cancel
         }
@@ -92,8 +92,8 @@ extension Exchange: LoaderDelegate {
     /// The client's connection, where the kernel may bring content into it, from a socket or a file: its head is sent, and nothing
     /// is in the way. Nil where content has to pass through this process.
     var spliceClient: ClientConnection? {
-        guard page == nil, case .http1(let client)? = client, client.takesKernelContent else { return nil }
-        return client
+        guard page == nil, case .http1(let client)? = client, client.with({ $0.takesKernelContent }) else { return nil }
+        return client.object
     }
 
     /// So much went out without passing through this process.

@@ -5,10 +5,19 @@ internal import Transport
 // MARK: 3 Inject: each time a loader sends, the head is made anew from the client's canonical request
 
 extension Exchange {
-    /// Appends the request head for the connection that the loader has found.
-    func writeRequestHead(to out: ByteBuffer) throws(Rejection) {
-        guard let server = upstreamLoader.server, let plan else { throw .internalError }
-        let current = current
+    /// Appends the request head for a connection to the server.
+    func writeRequestHead(for server: UpstreamServer, to out: ByteBuffer) throws(Rejection) {
+        try withPlan { (plan) throws(Rejection) in
+            guard let plan else { throw .internalError }
+            try uncounted(current) { (current) throws(Rejection) in
+                try write(current, plan, for: server, to: out)
+            }
+        }
+    }
+
+    private func write(
+        _ current: CanonicalRequest, _ plan: ChainPlan, for server: UpstreamServer, to out: ByteBuffer
+    ) throws(Rejection) {
         setDestination(server.destination, current)
         let proxy = plan.proxy
         let isFirst = redirects.hops == 0
@@ -65,10 +74,11 @@ extension Exchange {
     }
 
     private func countInjections() {
-        guard let plan, !plan.credentialIndexes.isEmpty else { return }
-        for credential in plan.credentialIndexes {
-            metrics.credential(
-                snapshot.indexes.credentials[credential], context.withheld > 0 ? .withheld : .injected)
+        withPlan { plan in
+            guard let plan, !plan.credentialIndexes.isEmpty else { return }
+            for credential in plan.credentialIndexes {
+                metrics.credential(indexes.credentials[credential], context.withheld > 0 ? .withheld : .injected)
+            }
         }
     }
 
@@ -81,7 +91,20 @@ extension Exchange {
     func writeResponseHead(
         _ head: ResponseHead, framing: BodyFraming, keeps: Bool, _ page: PageResponse?, to out: ByteBuffer
     ) throws(Rejection) {
-        let plan = plan
+        try withPlan { (plan) throws(Rejection) in
+            try write(head, plan, framing: framing, keeps: keeps, page, to: out)
+        }
+    }
+
+    /// Uses the plan without counting a reference: the rules keep it for longer than any call.
+    @inline(always) func withPlan<R, E>(_ body: (ChainPlan?) throws(E) -> R) throws(E) -> R {
+        if plan == nil { return try body(nil) }
+        return try uncounted(plan.unsafelyUnwrapped) { (plan) throws(E) in try body(plan) }
+    }
+
+    private func write(
+        _ head: ResponseHead, _ plan: ChainPlan?, framing: BodyFraming, keeps: Bool, _ page: PageResponse?, to out: ByteBuffer
+    ) throws(Rejection) {
         let isProxied = plan?.proxy != nil || redirects.hops > 0
         var mapping: OriginMapping?
         if isProxied, plan?.proxy?.redirectMode != .pass, namesURLs(head), loader.asksOrigin {

@@ -28,7 +28,13 @@ final class Exchange {
     let decision = Decision()
     let context: SendContext
     var plan: ChainPlan?
-    var snapshot: Snapshot
+    /// What it began with, for as long as it serves requests; then it is not used again (`Worker.giveBack`).
+    let snapshot: Snapshot
+    private let rules: RuleSet
+    private let trustedProxies: [AddressRange]
+    private let canonical: CompiledCanonicalSettings
+    let indexes: MetricIndexes
+    private let requestID: ByteBuffer
     private(set) var client: ClientEnd?
     /// Of the client: the number of its listener, and whether it speaks HTTP/2.
     private(set) var listener = 0
@@ -73,18 +79,23 @@ final class Exchange {
         responseWriter = worker.responseWriter
         instance = worker.instance
         snapshot = worker.snapshot
+        rules = snapshot.rules
+        trustedProxies = snapshot.trustedProxies
+        canonical = snapshot.canonical
+        indexes = snapshot.indexes
         request = CanonicalRequest()
         head = request.head
         current = request
         upstreamLoader = UpstreamLoader(worker: worker)
         context = SendContext(request: request, client: worker.noClient)
+        requestID = context.requestID
         upstreamLoader.serve(self)
     }
 
     // MARK: 1 Canonicalise
 
     func begin(for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
-        if canonicalise(for: client, facts, listener) { take() }
+        if canonicalise(for: client, facts, listener) { take(request, of: facts) }
     }
 
     /// A head that was read, of a request that does not come to its end: it is refused by name.
@@ -96,9 +107,7 @@ final class Exchange {
     @inline(always) private func canonicalise(for client: ClientEnd, _ facts: ClientFacts, _ listener: Int) -> Bool {
         prepare(for: client, facts, listener)
         do {
-            let snapshot = snapshot
-            try request.canonicalise(
-                client: facts, trusted: snapshot.trustedProxies, settings: snapshot.canonical, instance: instance.span)
+            try request.canonicalise(client: facts, trusted: trustedProxies, settings: canonical, instance: instance.span)
         } catch {
             request.reset()
             fail(error)
@@ -127,13 +136,12 @@ final class Exchange {
         self.client = client
         self.listener = listener
         isHTTP2 = client.isHTTP2
-        if snapshot !== worker.snapshot { snapshot = worker.snapshot }
-        context.client = facts
+        if context.client !== facts { context.client = facts }
         context.unixTime = worker.unixTime
         context.withheld = 0
         context.staysDropped = false
         context.droppedCredentials = 0
-        worker.fillRequestID(context.requestID)
+        worker.fillRequestID(requestID)
         if current !== request { current = request }
         contentIsComplete = head.framing.isEmpty
         contentReceived = 0
@@ -153,32 +161,32 @@ final class Exchange {
 
     // MARK: 2 Take
 
-    func take() {
+    private func take(_ current: CanonicalRequest, of client: ClientFacts) {
         precondition(!isTagged, "a tagged exchange is not taken twice")
         decision.reset()
-        let rules = snapshot.rules
-        rules.take(current, client: context.client, into: decision, from: 0)
+        rules.take(current, client: client, into: decision, from: 0)
         isTagged = true
         guard decision.action != nil else {
             // A hop that no rule takes is sent as it is; a client's request is not.
             return redirects.hops > 0 ? sendUntakenHop() : fail(.noRule)
         }
-        let plan = rules.plan(for: decision)
-        self.plan = plan
-        load(plan)
+        load()
     }
 
     /// The rule that took the request has no file for it: the chain goes on behind it.
     func fallThrough() {
         loader = .none
-        snapshot.rules.takeOn(current, client: context.client, into: decision)
+        rules.takeOn(current, client: context.client, into: decision)
         guard decision.action != nil else { return redirects.hops > 0 ? sendUntakenHop() : fail(.notFound) }
-        let plan = snapshot.rules.plan(for: decision)
-        self.plan = plan
-        load(plan)
+        load()
     }
 
     // MARK: 4 Load (3, inject, happens whenever a loader asks for the head to be sent)
+
+    private func load() {
+        plan = rules.plan(for: decision)
+        uncounted(plan.unsafelyUnwrapped) { load($0) }
+    }
 
     @inline(always) private func load(_ plan: ChainPlan) {
         if let proxy = plan.proxy {
@@ -204,7 +212,7 @@ final class Exchange {
         if proxy.redirectMode == .follow, replayContent == nil, !contentIsComplete || contentReceived > 0, !replayIsLost {
             replayContent = worker.buffers.lease()
         }
-        loader = .upstream(upstreamLoader)
+        loader = .upstream(Uncounted(upstreamLoader))
         upstreamLoader.start(upstream, proxy, for: self)
     }
 
@@ -228,13 +236,13 @@ final class Exchange {
     /// Where large content of the request may go without being looked at; nil when it has to be kept or counted.
     var spliceConnection: UpstreamConnection? {
         guard !isOver, !discardsContent, replayContent == nil, case .upstream(let loader) = loader else { return nil }
-        return loader.spliceConnection
+        return loader.with { $0.spliceConnection }
     }
 
     func contentWasSpliced(_ count: Int) {
         contentReceived &+= UInt64(count)
         record.bytesIn &+= UInt64(count)
-        if case .upstream(let loader) = loader { loader.contentWasSpliced() }
+        if case .upstream(let loader) = loader { loader.with { $0.contentWasSpliced() } }
     }
 
     func clientFinished(_ trailers: TrailerSection?) {
@@ -306,7 +314,7 @@ final class Exchange {
         plan = nil
         loader = .none
         becomeHop(hop)
-        take()
+        take(current, of: context.client)
     }
 
     // MARK: Ends

@@ -18,9 +18,12 @@ struct ExchangePool {
     }
 
     /// `now` is the loop's clock, in milliseconds.
-    mutating func giveBack(_ exchange: Exchange, now: Int64) {
-        if spare.count < Self.most { spare.append(exchange) }
+    /// False when there are enough.
+    mutating func giveBack(_ exchange: Exchange, now: Int64) -> Bool {
+        guard spare.count < Self.most else { return false }
         if now >= intervalEnds { trim(now) }
+        spare.append(exchange)
+        return true
     }
 
     private mutating func trim(_ now: Int64) {

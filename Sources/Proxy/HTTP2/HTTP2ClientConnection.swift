@@ -34,14 +34,14 @@ final class HTTP2ClientConnection: HTTP2Connection {
     init(worker: Worker, facts: ClientFacts, listener: Int) {
         self.facts = facts
         self.listener = listener
-        super.init(worker: worker, descriptor: -1)
+        super.init(worker: worker, role: .server)
     }
 
     override var peerName: String { String(decoding: Array(copying: facts.addressText.span), as: UTF8.self) }
 
     /// Called once, when the connection has its place in the loop; `first` is what has been received already.
     func begin(_ first: Span<UInt8>) {
-        guard openSession(.server) else { return close() }
+        guard session != nil else { return close() }
         let limits = worker.limits
         session.submitSettings(
             [
@@ -89,9 +89,11 @@ final class HTTP2ClientConnection: HTTP2Connection {
         flush()
         guard isOpen else { return }
         if streamCount == 0, !hasUnsentOutput { return close() }
-        for case let found? in streams where !session.isEndedByPeer(found.id) {
-            // SAFETY: streams of another kind are never added.
-            unsafe unsafeDowncast(found, to: HTTP2ClientStream.self).abandon()
+        for case let found? in streams {
+            found.with { found in
+                // SAFETY: streams of another kind are never added.
+                if !session.isEndedByPeer(found.id) { unsafe unsafeDowncast(found, to: HTTP2ClientStream.self).abandon() }
+            }
         }
         SystemCalls.probeLiveness(descriptor)
         endStreamsToCome()
@@ -99,7 +101,7 @@ final class HTTP2ClientConnection: HTTP2Connection {
 
     private func take(_ bytes: Span<UInt8>) {
         if phase == .lingering || isCondemned { return }
-        switch session.receive(bytes) {
+        switch session.receive(bytes, for: self) {
         case .taken: break
         case .over: linger()
         }
@@ -146,12 +148,11 @@ final class HTTP2ClientConnection: HTTP2Connection {
     }
 
     override func headersEnded(_ id: Int32, endsStream: Bool) {
-        guard let block else { return }
-        self.block = nil
-        if let found = stream(id) {
+        guard let block = session.takeBlock() else { return }
+        withStream(id) { found in
             // SAFETY: streams of another kind are never added.
             let stream = unsafe unsafeDowncast(found, to: HTTP2ClientStream.self)
-            block.kind == .trailers ? stream.trailersReceived(block) : stream.begin(block, endsStream: endsStream)
+            block.kind == .trailers ? stream.trailersReceived(block) : stream.begin(block, endsStream: endsStream, on: self)
         }
         worker.giveBack(block)
     }

@@ -30,6 +30,13 @@ final class HTTP2ClientStream: HTTP2Stream {
     private var flowed = 0
     /// What we sent for a Sec-WebSocket-Key in its stead.
     private let key = ByteBuffer(capacity: 32)
+    /// The worker's: where the next head is written; empty between calls.
+    private let head: ByteBuffer
+
+    override init(worker: Worker) {
+        head = worker.streamHead
+        super.init(worker: worker)
+    }
 
     /// SAFETY: only connections of this kind take such streams.
     private var client: HTTP2ClientConnection? {
@@ -46,7 +53,7 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     // MARK: The request
 
-    func begin(_ block: FieldBlock, endsStream: Bool) {
+    func begin(_ block: FieldBlock, endsStream: Bool, on client: HTTP2ClientConnection) {
         asksForTunnel = block.isExtendedConnect
         hasTrailers = false
         responseHasBegun = false
@@ -60,23 +67,21 @@ final class HTTP2ClientStream: HTTP2Stream {
         case .tooLarge: return refuse(.headerTooLarge)
         case nil: break
         }
-        let next = worker.nextExchange()
+        let exchange = worker.takeExchange()
         do {
             // All of it, or it would not be what the fields said.
-            guard try HTTP1.parseRequest(block.text.span, limits: worker.limits.head, into: next.head) == block.text.count else {
-                return refuse(.badRequest)
-            }
+            guard try HTTP1.parseRequest(block.text.span, limits: worker.limits.head, into: exchange.head) == block.text.count
+            else { return refuse(.badRequest, exchange) }
         } catch {
-            return refuse(Rejection(error))
+            return refuse(Rejection(error), exchange)
         }
-        next.head.cameOverHTTP2()
-        let exchange = worker.takeExchange()
-        if phase == .content { loop.setDeadline(self, after: worker.timeouts.bodyIdle) }
-        if phase == .content, exchange.head.framing == .length(0) {
-            hold(exchange)
-        } else {
-            begin(exchange)
+        exchange.head.cameOverHTTP2()
+        if phase == .content {
+            loop.setDeadline(self, after: worker.timeouts.bodyIdle)
+            if exchange.head.framing == .length(0) { return hold(exchange) }
         }
+        self.exchange = exchange
+        exchange.begin(for: .http2(Uncounted(self)), client.facts, listener: client.listener)
     }
 
     /// A client that waits for 100 before its end would wait for a server that has not been asked (RFC 9110 section 10.1.1).
@@ -85,19 +90,15 @@ final class HTTP2ClientStream: HTTP2Stream {
         let head = exchange.head
         let waits = head.lines.contains { $0.id == .expect && HTTP1.listContains(head.bytes.span($0.value), "100-continue") }
         guard waits else { return }
-        worker.streamHead.append("HTTP/1.1 100 Continue\r\n\r\n")
+        self.head.append("HTTP/1.1 100 Continue\r\n\r\n")
         informationalWritten()
-    }
-
-    private func begin(_ exchange: Exchange) {
-        self.exchange = exchange
-        exchange.begin(for: .http2(self), facts, listener: listener)
     }
 
     private func beginHeld() {
         guard let held else { return }
         self.held = nil
-        begin(held)
+        exchange = held
+        held.begin(for: .http2(Uncounted(self)), facts, listener: listener)
     }
 
     private func dropHeld() {
@@ -110,7 +111,7 @@ final class HTTP2ClientStream: HTTP2Stream {
         guard let held else { return }
         self.held = nil
         exchange = held
-        held.refuseRequest(rejection, for: .http2(self), facts, listener: listener)
+        held.refuseRequest(rejection, for: .http2(Uncounted(self)), facts, listener: listener)
     }
 
     /// RFC 9113 section 8.1.1.
@@ -119,10 +120,11 @@ final class HTTP2ClientStream: HTTP2Stream {
         reset(NGHTTP2_PROTOCOL_ERROR, byUs: false)
     }
 
-    private func refuse(_ rejection: Rejection) {
-        let exchange = worker.takeExchange()
+    private func refuse(_ rejection: Rejection) { refuse(rejection, worker.takeExchange()) }
+
+    private func refuse(_ rejection: Rejection, _ exchange: Exchange) {
         self.exchange = exchange
-        exchange.refuse(rejection, for: .http2(self), facts, listener: listener)
+        exchange.refuse(rejection, for: .http2(Uncounted(self)), facts, listener: listener)
     }
 
     func trailersReceived(_ block: FieldBlock) {
@@ -218,21 +220,21 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     // MARK: The response
 
-    func output() -> ByteBuffer { worker.streamHead }
+    func output() -> ByteBuffer { head }
 
     /// The head stands in `output()`.
     func responseBegins(_ framing: BodyFraming) {
-        let head = worker.streamHead
         defer { head.clear() }
         guard index >= 0 else { return }
         responseHasBegun = true
         let isEmpty = framing.isEmpty
-        connection.session.submitResponse(head, stream: id, index: isEmpty ? nil : index)
-        connection.flushLater()
+        owner.with { connection in
+            connection.session.submitResponse(head, stream: id, index: isEmpty ? nil : index)
+            connection.flushLater()
+        }
     }
 
     func informationalWritten() {
-        let head = worker.streamHead
         if index >= 0, !head.isEmpty, !responseHasBegun {
             connection.session.submitInformational(head, stream: id)
             connection.flushLater()
@@ -284,7 +286,6 @@ final class HTTP2ClientStream: HTTP2Stream {
     /// The upstream has switched protocols; its 101 stands in `output()`.
     func becomeTunnel() {
         phase = .tunnel
-        let head = worker.streamHead
         defer { head.clear() }
         guard index >= 0 else { return }
         responseHasBegun = true

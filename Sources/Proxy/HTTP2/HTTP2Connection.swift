@@ -15,22 +15,25 @@ class HTTP2Connection: Connection {
         case contentBeforeTrailers(Int, ByteBuffer)
     }
 
-    private(set) final var session: HTTP2Session!
+    /// Nil when there was no memory for one.
+    final let session: HTTP2Session!
     /// The header block that is being received; nil between blocks.
     final var block: FieldBlock? {
-        // There is no session when there was no memory for one.
         get { session?.block }
         set { session?.block = newValue }
     }
     final var blockStream: Int32 = 0
-    private(set) final var streams: [HTTP2Stream?] = []
+    /// The loop keeps streams, also those that are spare; a place is empty as soon as its stream leaves.
+    private(set) final var streams: [Uncounted<HTTP2Stream>?] = []
     private final var freeIndexes: [Int] = []
     final var streamCount: Int { streams.count - freeIndexes.count }
 
     // Output.
     private final var gathered: ByteBuffer?
-    private final var changed: [HTTP2Stream] = []
-    private final var moved: [HTTP2Stream] = []
+    /// Small content of all streams, until it becomes frames or its stream has to keep it.
+    private final var stash: ByteBuffer?
+    private final var changed: [StreamMark] = []
+    private final var moved: [StreamMark] = []
     private final var isFlushPlanned = false
     private final var isTransmitting = false
 
@@ -47,10 +50,16 @@ class HTTP2Connection: Connection {
     /// Frames say where they end.
     override var toleratesTruncation: Bool { true }
 
-    /// False when there is no memory for a session.
-    final func openSession(_ role: HTTP2Session.Role) -> Bool {
-        session = HTTP2Session(role: role, connection: self, templates: worker.http2)
-        return session != nil
+    /// A stream that something is to be done about, as long as it is still there.
+    private struct StreamMark {
+        var index: Int
+        var id: Int32
+    }
+
+    init(worker: Worker, role: HTTP2Session.Role) {
+        session = HTTP2Session(role: role, templates: worker.http2)
+        super.init(worker: worker, descriptor: -1)
+        session?.serve(self)
     }
 
     // MARK: What subclasses do
@@ -92,15 +101,21 @@ class HTTP2Connection: Connection {
     final func giveBack(_ index: Int) { freeIndexes.append(index) }
 
     final func place(_ stream: HTTP2Stream, id: Int32, at index: Int) {
-        streams[index] = stream
+        streams[index] = Uncounted(stream)
         stream.join(self, id: id, index: index)
     }
 
-    final func stream(_ id: Int32) -> HTTP2Stream? {
-        guard let index = session.index(of: id), index < streams.count, let stream = streams[index], stream.id == id else {
-            return nil
-        }
-        return stream
+    /// Nil when there is no such stream.
+    @discardableResult
+    @inline(__always) final func withStream<R>(_ id: Int32, _ body: (HTTP2Stream) -> R) -> R? {
+        guard let index = session.index(of: id) else { return nil }
+        return withStream(StreamMark(index: index, id: id), body)
+    }
+
+    @discardableResult
+    @inline(__always) private final func withStream<R>(_ mark: StreamMark, _ body: (HTTP2Stream) -> R) -> R? {
+        guard mark.index < streams.count, let stream = streams[mark.index] else { return nil }
+        return stream.with { $0.id == mark.id ? body($0) : nil }
     }
 
     private final func remove(_ stream: HTTP2Stream) {
@@ -113,30 +128,27 @@ class HTTP2Connection: Connection {
     final func streamClosed(_ id: Int32, code: UInt32) {
         // A header block that the library has refused does not end by itself.
         if id == blockStream { dropBlock() }
-        guard let stream = stream(id) else { return }
-        let isOver = code == NGHTTP2_NO_ERROR.rawValue && stream.isDone
-        if isOver {
-            resets.earn(1)
-        } else if session.role == .server, !stream.isEndedByUs, !resets.take(now: loop.now) {
-            abused(.resets)
+        withStream(id) { stream in
+            let isOver = code == NGHTTP2_NO_ERROR.rawValue && stream.isDone
+            if isOver {
+                resets.earn(1)
+            } else if session.role == .server, !stream.isEndedByUs, !resets.take(now: loop.now) {
+                abused(.resets)
+            }
+            departed.add(id, wasReset: stream.isResetByUs)
+            stream.closed(code)
+            remove(stream)
+            streamLeft()
         }
-        departed.add(id, wasReset: stream.isResetByUs)
-        stream.closed(code)
-        remove(stream)
-        streamLeft()
     }
 
     final func received(_ content: Span<UInt8>, on id: Int32) {
         emptyFrames.earn(1)
         session.contentReceived(content.count)
-        guard let stream = stream(id) else {
-            session.consume(content.count, of: id)
-            return
-        }
-        stream.received(content)
+        if withStream(id, { $0.received(content) }) == nil { session.consume(content.count, of: id) }
     }
 
-    final func peerEnded(_ id: Int32) { stream(id)?.peerEnded() }
+    final func peerEnded(_ id: Int32) { withStream(id) { $0.peerEnded() } }
 
     // MARK: Abuse
 
@@ -200,13 +212,13 @@ class HTTP2Connection: Connection {
 
     final func frameSent(type: UInt8, flags: UInt8, stream: Int32) {
         if UInt32(type) == NGHTTP2_RST_STREAM.rawValue {
-            if let known = self.stream(stream) { known.resetWasSent() } else { refused(stream) }
+            if withStream(stream, { $0.resetWasSent() }) == nil { refused(stream) }
         }
         guard UInt32(type) == NGHTTP2_DATA.rawValue || UInt32(type) == NGHTTP2_HEADERS.rawValue else { return }
         controlFrames.earn(1)
         windowUpdates.earn(Int64(HTTP2Limits.windowUpdatesForEachFrameSent))
         if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
-            self.stream(stream)?.endWasSent()
+            withStream(stream) { $0.endWasSent() }
             endSent(stream)
         }
     }
@@ -233,9 +245,33 @@ class HTTP2Connection: Connection {
 
     /// The stream has something to send, or to end.
     final func changed(_ stream: HTTP2Stream) {
-        changed.append(stream)
+        changed.append(StreamMark(index: stream.index, id: stream.id))
         flushLater()
     }
+
+    /// Keeps content of a stream whose kept content is `range`; false where it can not go on behind that.
+    final func stash(_ content: Span<UInt8>, behind range: inout ByteRange) -> Bool {
+        if stash == nil { stash = worker.frameBuffers.lease() }
+        return uncounted(stash.unsafelyUnwrapped) { stash in
+            if range.isEmpty {
+                range = ByteRange(stash.count, content.count)
+            } else if range.end == stash.count {
+                range.length += UInt32(truncatingIfNeeded: content.count)
+            } else {
+                return false
+            }
+            stash.append(content)
+            return true
+        }
+    }
+
+    final func appendStashed(_ range: ByteRange, to out: ByteBuffer) {
+        guard stash != nil else { return }
+        uncounted(stash.unsafelyUnwrapped) { out.append($0.span(range)) }
+    }
+
+    /// So much has been stashed that it is better sent now.
+    final var isStashFull: Bool { stash.map { $0.count > HTTP2Session.outputSize } ?? false }
 
     /// At the end of the turn.
     final func flushLater() {
@@ -257,7 +293,7 @@ class HTTP2Connection: Connection {
         guard isOpen, let out = gathered else { return }
         gathered = nil
         send(out)
-        worker.buffers.giveBack(out)
+        worker.frameBuffers.giveBack(out)
     }
 
     /// Makes frames of what streams have, and sends what gathers beyond a buffer.
@@ -266,9 +302,9 @@ class HTTP2Connection: Connection {
         isTransmitting = true
         // More may change while frames are made; they are for the next time.
         let count = changed.count
-        for stream in changed where stream.index >= 0 { session.resume(stream.id) }
+        for mark in changed { withStream(mark) { session.resume($0.id) } }
         while isOpen, !hasUnsentOutput {
-            let out = gathered ?? worker.buffers.lease()
+            let out = gathered ?? worker.frameBuffers.lease()
             gathered = out
             let isFull = session.produce(into: out)
             if !isFull { break }
@@ -281,30 +317,32 @@ class HTTP2Connection: Connection {
 
     /// Streams whose content could not go are told to wait, and those whose content has gone to go on.
     private final func settle(_ count: Int) {
-        for index in 0..<count where changed[index].index >= 0 { changed[index].settle() }
+        for index in 0..<count { withStream(changed[index]) { $0.settle() } }
         changed.removeFirst(count)
+        if changed.isEmpty { dropStash() }
         if moved.isEmpty { return }
-        let streams = moved
+        let marks = moved
         moved.removeAll(keepingCapacity: true)
-        for stream in streams where stream.index >= 0 { stream.outputMoved() }
+        for mark in marks { withStream(mark) { $0.outputMoved() } }
     }
 
     final func offer(_ index: Int, atMost limit: Int) -> Offer {
         // Never the end of a stream that was given up: it would make what was cut look complete.
         guard index < streams.count, let stream = streams[index] else { return .later }
-        return stream.offer(atMost: limit)
+        return stream.with { $0.offer(atMost: limit) }
     }
 
     /// Whether the stream still has so much content.
     final func holds(_ count: Int, at index: Int, of id: Int32) -> Bool {
-        guard index < streams.count, let stream = streams[index], stream.id == id else { return false }
-        return stream.pending >= count
+        withStream(StreamMark(index: index, id: id)) { $0.pending >= count } ?? false
     }
 
     final func take(_ count: Int, of index: Int, into out: ByteBuffer) {
         guard index < streams.count, let stream = streams[index] else { return }
-        stream.take(count, into: out)
-        if stream.isBlocked { moved.append(stream) }
+        stream.with { stream in
+            stream.take(count, into: out)
+            if stream.isBlocked { moved.append(StreamMark(index: index, id: stream.id)) }
+        }
     }
 
     override func outputDrained() {
@@ -330,8 +368,10 @@ class HTTP2Connection: Connection {
 
     final func endStreams() {
         for case let stream? in streams {
-            stream.closed(NGHTTP2_CANCEL.rawValue)
-            remove(stream)
+            stream.with { stream in
+                stream.closed(NGHTTP2_CANCEL.rawValue)
+                remove(stream)
+            }
         }
     }
 
@@ -343,8 +383,15 @@ class HTTP2Connection: Connection {
 
     private final func dropGathered() {
         dropBlock()
+        dropStash()
         guard let gathered else { return }
         self.gathered = nil
-        worker.buffers.giveBack(gathered)
+        worker.frameBuffers.giveBack(gathered)
+    }
+
+    private final func dropStash() {
+        guard let stash else { return }
+        self.stash = nil
+        worker.frameBuffers.giveBack(stash)
     }
 }

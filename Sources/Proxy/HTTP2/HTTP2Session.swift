@@ -16,8 +16,8 @@ final class HTTP2Session {
         case over
     }
 
-    /// SAFETY: a connection owns its session for as long as itself.
-    unowned(unsafe) let connection: HTTP2Connection
+    /// The connection that owns this session, for as long as itself.
+    private(set) var connection: Uncounted<HTTP2Connection>!
     private let memory: HTTP2Memory
     let handle: OpaquePointer
     let role: Role
@@ -25,8 +25,8 @@ final class HTTP2Session {
     private(set) var isReceiving = false
     /// The header block that is being received; nil between blocks.
     var block: FieldBlock?
-    /// The buffer that `produce` fills.
-    var out: ByteBuffer?
+    /// The buffer that `produce` fills, which its caller holds; nil outside of it.
+    private(set) var out: Uncounted<ByteBuffer>?
     /// Content was held back since `out` is full.
     var isHeldBack = false
     /// Content that has been received and not been taken yet, of all streams.
@@ -41,9 +41,9 @@ final class HTTP2Session {
     /// So much of a connection's window is given back at a time while there is room.
     private static let windowStep: Int32 = 64 * 1024
 
-    init?(role: Role, connection: HTTP2Connection, templates: HTTP2Templates) {
+    /// Nil when there is no memory for it.
+    init?(role: Role, templates: HTTP2Templates) {
         var made: OpaquePointer?
-        self.connection = connection
         self.role = role
         walk = FrameWalk(hasPreface: role == .server)
         memory = templates.memory
@@ -61,26 +61,32 @@ final class HTTP2Session {
 
     deinit { nghttp2_session_del(handle) }
 
+    /// Called once, by the connection that owns it.
+    func serve(_ connection: HTTP2Connection) { self.connection = Uncounted(connection) }
+
     // MARK: In and out
 
     /// The connection sees each frame's head before the library sees the frame, and after all that came before it.
-    func receive(_ bytes: Span<UInt8>) -> Receipt {
+    func receive(_ bytes: Span<UInt8>, for connection: HTTP2Connection) -> Receipt {
         var fed = 0
         var position = 0
         while let head = walk.next(in: bytes, from: &position) {
             let start = max(fed, position - 9)
             if connection.needsState(head), start > fed {
-                if feed(bytes.extracting(fed..<start)) == .over { return .over }
+                if feed(bytes.extracting(fed..<start), for: connection) == .over { return .over }
                 fed = start
             }
             guard connection.frameBegan(head) else { return .over }
         }
-        let receipt = feed(bytes.extracting(fed..<bytes.count))
+        let receipt = feed(bytes.extracting(fed..<bytes.count), for: connection)
         if receipt == .taken, role == .server { giveWindowBack() }
         return receipt
     }
 
-    private func feed(_ bytes: Span<UInt8>) -> Receipt {
+    /// The header block that has ended.
+    func takeBlock() -> FieldBlock? { block.take() }
+
+    private func feed(_ bytes: Span<UInt8>, for connection: HTTP2Connection) -> Receipt {
         isReceiving = true
         defer { isReceiving = false }
         let result = unsafe bytes.withUnsafeBufferPointer { unsafe nghttp2_session_mem_recv(handle, $0.baseAddress, $0.count) }
@@ -96,7 +102,7 @@ final class HTTP2Session {
 
     /// Appends frames that are to be sent to `out`; false when there are no more, true when `out` is full.
     func produce(into out: ByteBuffer) -> Bool {
-        self.out = out
+        self.out = Uncounted(out)
         defer { self.out = nil }
         while true {
             isHeldBack = false

@@ -8,8 +8,9 @@ internal import Transport
 class HTTP2Stream: EventHandler {
     final let worker: Worker
     final let loop: EventLoop
-    /// SAFETY: set by `join`; a stream is asked for it only while it is part of the connection, which holds it.
-    private(set) final unowned(unsafe) var connection: HTTP2Connection!
+    private final let buffers: BufferPool
+    /// Set by `join`; asked for only while the stream is part of the connection, which the loop keeps.
+    private(set) final var owner: Uncounted<HTTP2Connection>!
     private(set) final var id: Int32 = 0
     /// Where the connection keeps it; negative when it belongs to none.
     private(set) final var index = -1
@@ -17,6 +18,8 @@ class HTTP2Stream: EventHandler {
     // Output.
     private final var unsent: ByteBuffer?
     private final var unsentStart = 0
+    /// Content that lies in the connection's stash; there is no `unsent` then.
+    private final var stashed = ByteRange.empty
     /// Content that is sent from where it lies; only while `send` runs.
     private final var direct: UnsafeRawBufferPointer?
     private final var trailers: ByteBuffer?
@@ -46,11 +49,12 @@ class HTTP2Stream: EventHandler {
     init(worker: Worker) {
         self.worker = worker
         loop = worker.loop
+        buffers = worker.buffers
         super.init()
     }
 
     final func join(_ connection: HTTP2Connection, id: Int32, index: Int) {
-        self.connection = connection
+        owner = Uncounted(connection)
         self.id = id
         self.index = index
         isFinished = false
@@ -62,7 +66,11 @@ class HTTP2Stream: EventHandler {
         isEndedByPeer = false
         movedCount = 0
         unsentStart = 0
+        stashed = .empty
     }
+
+    /// Counted: for what does not happen to every stream.
+    final var connection: HTTP2Connection { owner.object }
 
     /// It is part of no connection any more.
     final func leave() {
@@ -98,22 +106,23 @@ class HTTP2Stream: EventHandler {
     /// Bytes that have not become frames.
     final var pending: Int {
         if let direct = unsafe direct { return direct.count }
-        return unsent.map { $0.count - unsentStart } ?? 0
+        if !stashed.isEmpty { return Int(stashed.length) }
+        return unsent == nil ? 0 : uncounted(unsent.unsafelyUnwrapped) { $0.count } - unsentStart
     }
 
     final func send(_ content: Span<UInt8>) {
         guard content.count > 0, index >= 0 else { return }
-        if unsent == nil, content.count >= Self.smallestDirect, !connection.session.isReceiving {
-            return sendDirectly(content)
+        owner.with { connection in
+            if content.count >= Self.smallestDirect, pending == 0, !connection.session.isReceiving {
+                return sendDirectly(content, over: connection)
+            }
+            if unsent != nil || isBlocked || !connection.stash(content, behind: &stashed) { keepUnsent(content, connection) }
+            change()
+            if !isBlocked, pending > Self.mostGathered || connection.isStashFull { connection.transmit() }
         }
-        let buffer = unsent ?? worker.buffers.lease()
-        unsent = buffer
-        buffer.append(content)
-        change()
-        if !isBlocked, buffer.count - unsentStart > Self.mostGathered { connection.transmit() }
     }
 
-    private final func sendDirectly(_ content: Span<UInt8>) {
+    private final func sendDirectly(_ content: Span<UInt8>, over connection: HTTP2Connection) {
         unsafe content.withUnsafeBytes { bytes in
             unsafe direct = bytes
             change()
@@ -122,7 +131,7 @@ class HTTP2Stream: EventHandler {
             unsafe direct = nil
             // What the library has not taken; the stream may have ended meanwhile.
             guard rest.count > 0, index >= 0 else { return }
-            let buffer = worker.buffers.lease()
+            let buffer = buffers.lease()
             unsafe buffer.append(rest)
             unsent = buffer
             unsentStart = 0
@@ -130,11 +139,28 @@ class HTTP2Stream: EventHandler {
         }
     }
 
+    /// In a buffer of its own, behind what is stashed.
+    private final func keepUnsent(_ content: Span<UInt8>, _ connection: HTTP2Connection) {
+        keepStashed(connection)
+        let buffer = unsent ?? buffers.lease()
+        unsent = buffer
+        buffer.append(content)
+    }
+
+    private final func keepStashed(_ connection: HTTP2Connection) {
+        if stashed.isEmpty { return }
+        let buffer = buffers.lease()
+        connection.appendStashed(stashed, to: buffer)
+        stashed = .empty
+        unsent = buffer
+        unsentStart = 0
+    }
+
     /// Nothing follows; `lines` are trailers.
     final func finish(trailers lines: ByteBuffer?) {
         guard index >= 0 else { return }
         if let lines, !lines.isEmpty {
-            let kept = worker.buffers.lease()
+            let kept = buffers.lease()
             kept.append(lines.span)
             trailers = kept
         }
@@ -146,14 +172,16 @@ class HTTP2Stream: EventHandler {
     final func change() {
         if isChanged { return }
         isChanged = true
-        connection.changed(self)
+        owner.with { $0.changed(self) }
     }
 
     /// Called by the connection when it has sent what could be sent.
     final func settle() {
         isChanged = false
         // The end alone, or trailers, may wait for the peer's window as content does.
-        if unsafe direct == nil, pending > 0 || isFinished && !isEndSent { block() }
+        guard unsafe direct == nil, pending > 0 || isFinished && !isEndSent else { return }
+        owner.with { keepStashed($0) }
+        block()
     }
 
     /// Our side has ended.
@@ -199,25 +227,33 @@ class HTTP2Stream: EventHandler {
             unsafe direct = UnsafeRawBufferPointer(rebasing: bytes[count...])
             return
         }
+        if !stashed.isEmpty {
+            let range = ByteRange(start: stashed.start, length: UInt32(truncatingIfNeeded: count))
+            owner.with { $0.appendStashed(range, to: out) }
+            stashed.start += range.length
+            stashed.length -= range.length
+            return
+        }
         guard let unsent else { return }
         out.append(unsent.span(ByteRange(unsentStart, count)))
         unsentStart += count
         if unsentStart == unsent.count {
             unsentStart = 0
             self.unsent = nil
-            worker.buffers.giveBack(unsent)
+            buffers.giveBack(unsent)
         }
     }
 
     final func dropOutput() {
         if let unsent {
             self.unsent = nil
-            worker.buffers.giveBack(unsent)
+            buffers.giveBack(unsent)
         }
         unsentStart = 0
+        stashed = .empty
         if let trailers {
             self.trailers = nil
-            worker.buffers.giveBack(trailers)
+            buffers.giveBack(trailers)
         }
     }
 
@@ -234,15 +270,17 @@ class HTTP2Stream: EventHandler {
     // MARK: Input
 
     final func keep(_ content: Span<UInt8>) {
-        let buffer = input ?? worker.buffers.lease()
+        let buffer = input ?? buffers.lease()
         input = buffer
         buffer.append(content)
     }
 
     final func consume(_ count: Int) {
         guard count > 0, index >= 0 else { return }
-        connection.session.consume(count, of: id)
-        if !connection.session.isReceiving { connection.flushLater() }
+        owner.with { connection in
+            connection.session.consume(count, of: id)
+            if !connection.session.isReceiving { connection.flushLater() }
+        }
     }
 
     /// Forgets what nobody wants any more, so that the peer may go on.
@@ -250,7 +288,7 @@ class HTTP2Stream: EventHandler {
         guard let input else { return }
         self.input = nil
         consume(input.count)
-        worker.buffers.giveBack(input)
+        buffers.giveBack(input)
     }
 
     /// The first `count` bytes of `input` are taken.
@@ -258,7 +296,7 @@ class HTTP2Stream: EventHandler {
         guard let input else { return }
         if count == input.count {
             self.input = nil
-            worker.buffers.giveBack(input)
+            buffers.giveBack(input)
         } else {
             input.removeFirst(count)
         }

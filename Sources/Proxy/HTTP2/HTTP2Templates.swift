@@ -71,7 +71,7 @@ final class HTTP2Templates {
     /// Nor here: the connection holds its session.
     private static func withConnection<R>(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Connection) -> R) -> R {
         withSession(data) { session in
-            unsafe Unmanaged.passUnretained(session.connection)._withUnsafeGuaranteedRef(body)
+            session.connection.with(body)
         }
     }
 
@@ -135,11 +135,14 @@ final class HTTP2Templates {
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, _, name, nameCount, value, valueCount, _, data in
             HTTP2Templates.withSession(data) { session in
-                guard let block = session.block else { return 0 }
-                block.add(
-                    unsafe Span(_unsafeStart: name ?? UnsafePointer(HTTP2Names.status.utf8Start), count: nameCount),
-                    unsafe Span(_unsafeStart: value ?? UnsafePointer(HTTP2Names.status.utf8Start), count: valueCount))
-                return block.isFlood ? session.connection.abusedWithin(.headerFields) : 0
+                if session.block == nil { return 0 }
+                let isFlood = uncounted(session.block.unsafelyUnwrapped) { block in
+                    block.add(
+                        unsafe Span(_unsafeStart: name ?? UnsafePointer(HTTP2Names.status.utf8Start), count: nameCount),
+                        unsafe Span(_unsafeStart: value ?? UnsafePointer(HTTP2Names.status.utf8Start), count: valueCount))
+                    return block.isFlood
+                }
+                return isFlood ? session.connection.with { $0.abusedWithin(.headerFields) } : 0
             }
         }
         nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) { _, _, _, nameCount, _, valueCount, _, data in
@@ -160,7 +163,7 @@ final class HTTP2Templates {
             }
             return HTTP2Templates.withSession(data) { session in
                 guard let out = session.out else { return HTTP2Templates.failure }
-                if out.count >= HTTP2Session.outputSize {
+                if out.with({ $0.count >= HTTP2Session.outputSize }) {
                     session.isHeldBack = true
                     return NGHTTP2_ERR_WOULDBLOCK.rawValue
                 }
@@ -170,8 +173,10 @@ final class HTTP2Templates {
                     guard connection.holds(count, at: index, of: stream) else {
                         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
                     }
-                    unsafe out.append(UnsafeRawBufferPointer(start: frameHeader, count: 9))
-                    connection.take(count, of: index, into: out)
+                    out.with { out in
+                        unsafe out.append(UnsafeRawBufferPointer(start: frameHeader, count: 9))
+                        connection.take(count, of: index, into: out)
+                    }
                     return 0
                 }
             }

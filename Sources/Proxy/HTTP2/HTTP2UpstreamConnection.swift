@@ -26,14 +26,14 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
         self.server = server
         self.client = client
         upstream = server.upstream
-        super.init(worker: worker, descriptor: -1)
+        super.init(worker: worker, role: .client)
     }
 
     override var peerName: String { server.definition.authority }
 
     /// Called once, when the connection has its place in the loop; false when there is no memory for a session.
     func begin() -> Bool {
-        guard openSession(.client) else { return false }
+        guard session != nil else { return false }
         session.submitSettings(
             [
                 NGHTTP2_SETTINGS_ENABLE_PUSH: 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: UInt32(HTTP2Limits.upstreamStreamWindow),
@@ -78,24 +78,24 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
     }
 
     override func headersBegan(_ id: Int32, isRequest: Bool) -> Bool {
-        guard let stream = upstreamStream(id) else { return false }
+        guard let hasHead = withUpstreamStream(id, { $0.hasHead }) else { return false }
         let block = worker.takeFieldBlock()
         self.block = block
         blockStream = id
-        block.begin(stream.hasHead ? .trailers : .response, limits: worker.limits.head)
+        block.begin(hasHead ? .trailers : .response, limits: worker.limits.head)
         return true
     }
 
     override func headersEnded(_ id: Int32, endsStream: Bool) {
-        guard let block else { return }
-        self.block = nil
-        upstreamStream(id)?.headReceived(block, endsStream: endsStream)
+        guard let block = session.takeBlock() else { return }
+        withUpstreamStream(id) { $0.headReceived(block, endsStream: endsStream) }
         worker.giveBack(block)
     }
 
     /// SAFETY: streams of another kind are never added.
-    private func upstreamStream(_ id: Int32) -> HTTP2UpstreamStream? {
-        stream(id).map { unsafe unsafeDowncast($0, to: HTTP2UpstreamStream.self) }
+    @discardableResult
+    private func withUpstreamStream<R>(_ id: Int32, _ body: (HTTP2UpstreamStream) -> R) -> R? {
+        withStream(id) { unsafe body(unsafeDowncast($0, to: HTTP2UpstreamStream.self)) }
     }
 
     override func streamLeft() {
@@ -127,7 +127,7 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
             switch receive(into: buffer) {
             case .bytes:
                 lastHeardAt = loop.now
-                if session.receive(buffer.span) == .over { isEnding = true }
+                if session.receive(buffer.span, for: self) == .over { isEnding = true }
             case .wouldBlock: break
             case .end, .failed:
                 close()

@@ -167,7 +167,7 @@ final class FileLoader {
         var start = path.count
         while start > 0 && path[start - 1] != UInt8(ascii: "/") { start -= 1 }
         let query = exchange.current.query
-        exchange.loader = .fixed(exchange.fixedLoader)
+        exchange.loader = .fixed(Uncounted(exchange.fixedLoader))
         exchange.fixedLoader.start(status: 307, content: worker.empty.span) { (out) throws(Rejection) in
             // Relative, and begun so that no segment can be taken for a scheme or an authority.
             out.append("Location: ./")

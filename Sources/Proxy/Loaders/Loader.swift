@@ -3,28 +3,30 @@ internal import Policy
 
 /// What answers an exchange; a closed set, so that each call is a direct one. Injected pages and further protocols get their
 /// case here.
+///
+/// Not counted: the exchange owns its loaders for as long as itself.
 enum Loader {
     case none
-    case upstream(UpstreamLoader)
-    case fixed(FixedLoader)
-    case file(FileLoader)
-    case demo(DemoLoader)
+    case upstream(Uncounted<UpstreamLoader>)
+    case fixed(Uncounted<FixedLoader>)
+    case file(Uncounted<FileLoader>)
+    case demo(Uncounted<DemoLoader>)
 
     /// It can use more of the request's content now; false pauses the client.
     var takesContent: Bool {
         switch self {
         case .none: false
-        case .upstream(let loader): loader.takesContent
+        case .upstream(let loader): loader.with { $0.takesContent }
         case .fixed, .file: true
-        case .demo(let loader): loader.takesContent
+        case .demo(let loader): loader.with { $0.takesContent }
         }
     }
 
     func send(_ content: Span<UInt8>) {
         switch self {
         case .none, .fixed, .file: break
-        case .upstream(let loader): loader.send(content)
-        case .demo(let loader): loader.send(content)
+        case .upstream(let loader): loader.with { $0.send(content) }
+        case .demo(let loader): loader.with { $0.send(content) }
         }
     }
 
@@ -32,8 +34,8 @@ enum Loader {
     func finishContent(_ trailers: TrailerSection?) {
         switch self {
         case .none, .fixed, .file: break
-        case .upstream(let loader): loader.finishContent(trailers)
-        case .demo(let loader): loader.finishContent()
+        case .upstream(let loader): loader.with { $0.finishContent(trailers) }
+        case .demo(let loader): loader.with { $0.finishContent() }
         }
     }
 
@@ -41,9 +43,9 @@ enum Loader {
     func resume() {
         switch self {
         case .none, .fixed: break
-        case .upstream(let loader): loader.resume()
-        case .file(let loader): loader.resume()
-        case .demo(let loader): loader.resume()
+        case .upstream(let loader): loader.with { $0.resume() }
+        case .file(let loader): loader.with { $0.resume() }
+        case .demo(let loader): loader.with { $0.resume() }
         }
     }
 
@@ -51,9 +53,9 @@ enum Loader {
     func stop() {
         switch self {
         case .none, .fixed: break
-        case .upstream(let loader): loader.stop()
-        case .file(let loader): loader.stop()
-        case .demo(let loader): loader.stop()
+        case .upstream(let loader): loader.with { $0.stop() }
+        case .file(let loader): loader.with { $0.stop() }
+        case .demo(let loader): loader.with { $0.stop() }
         }
     }
 
@@ -67,7 +69,7 @@ enum Loader {
 
     /// Has not reached the point where something can come back: resolving, queueing, connecting.
     var isWaiting: Bool {
-        if case .upstream(let loader) = self { return loader.isWaiting }
+        if case .upstream(let loader) = self { return loader.with { $0.isWaiting } }
         return false
     }
 }

@@ -72,12 +72,12 @@ extension UpstreamLoader {
         phase = .idle
         if let stream = stream.take() { return release(stream) }
         guard let connection = connection.take() else { return }
-        connection.loader = nil
+        connection.work(for: nil)
         connection.dropInput()
         let server = connection.server
         if !wasConnecting { server.requestsUnderWay -= 1 }
         // What the client sent while the answer was coming still has to go out.
-        if worker.corkedUpstream === connection { worker.flushUpstreamOutput() }
+        if worker.isCorked(connection) { worker.flushUpstreamOutput() }
         if reusable, connection.isOpen, !connection.hasUnsentOutput, !connection.isWriteBroken, !connection.peerFinished {
             server.giveBack(connection)
         } else {

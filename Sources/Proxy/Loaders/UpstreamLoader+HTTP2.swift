@@ -59,7 +59,7 @@ extension UpstreamLoader {
         self.stream = stream
         stream.loader = self
         do {
-            try exchange.writeRequestHead(to: text)
+            try exchange.writeRequestHead(for: connection.server, to: text)
         } catch {
             return fail(error)
         }

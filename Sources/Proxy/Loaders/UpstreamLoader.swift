@@ -18,11 +18,14 @@ final class UpstreamLoader {
         case tunnel
     }
 
-    /// SAFETY: the exchange owns this loader for as long as itself. Each use counts a reference, so what happens for every
-    /// request gets the exchange handed down.
-    unowned(unsafe) var exchange: Exchange!
+    /// The exchange owns this loader for as long as itself.
+    private var owner: Uncounted<Exchange>!
+    /// Counted: what happens for every request gets the exchange handed down.
+    var exchange: Exchange { owner.object }
     let worker: Worker
     let loop: EventLoop
+    /// The worker's: written to after `Worker.cork`.
+    private let output: ByteBuffer
     let responseHead: ResponseHead
     var phase = Phase.idle
     var upstream: Upstream?
@@ -58,11 +61,12 @@ final class UpstreamLoader {
     init(worker: Worker) {
         self.worker = worker
         loop = worker.loop
+        output = worker.upstreamOutput
         responseHead = worker.responseHead
     }
 
     /// Called once, by the exchange that owns it.
-    func serve(_ exchange: Exchange) { self.exchange = exchange }
+    func serve(_ exchange: Exchange) { owner = Uncounted(exchange) }
 
     var isWaiting: Bool { phase == .waiting || phase == .connecting }
 
@@ -99,11 +103,15 @@ final class UpstreamLoader {
             server = picked
             nextAddress = 0
         }
-        guard let server else { return }
+        // The upstream keeps its servers.
+        uncounted(server.unsafelyUnwrapped) { acquire(from: $0, of: upstream, for: exchange, fresh: fresh) }
+    }
+
+    private func acquire(from server: UpstreamServer, of upstream: Upstream, for exchange: Exchange, fresh: Bool) {
         if upstream.takesHTTP2, acquireStream(of: server, for: exchange) { return }
         if !fresh, let idle = server.takeIdle(for: exchange) {
             idle.isReused = true
-            return use(idle, for: exchange)
+            return use(idle, of: server, for: exchange)
         }
         guard upstream.hasRoom || upstream.makeRoom() else {
             phase = .waiting
@@ -142,7 +150,7 @@ final class UpstreamLoader {
             guard connection.isOpen else { return fail(.upstreamTLS) }
             phase = .connecting
             self.connection = connection
-            connection.loader = self
+            connection.work(for: self)
             loop.setDeadline(connection, after: connectTimeout)
             exchange.wait(for: connectTimeout + 1_000, then: .upstreamTimeout)
             return
@@ -170,12 +178,14 @@ final class UpstreamLoader {
 
     /// It is known now what is spoken.
     private func begin(on connection: UpstreamConnection, for exchange: Exchange) {
-        guard let upstream, upstream.takesHTTP2, !connection.isForUpgrade else { return use(connection, for: exchange) }
+        guard let upstream, upstream.takesHTTP2, !connection.isForUpgrade else {
+            return use(connection, of: connection.server, for: exchange)
+        }
         let server = connection.server
         if server.refusesHTTP2(connection) { return fail(.upstreamProtocolError) }
         if server.takesHTTP2(connection) { return beginHTTP2(on: connection, for: exchange) }
         let isNews = server.speaksHTTP1()
-        use(connection, for: exchange)
+        use(connection, of: server, for: exchange)
         if isNews { upstream.serveWaiting() }
     }
 
@@ -194,21 +204,20 @@ final class UpstreamLoader {
 
     // MARK: Sending
 
-    func use(_ connection: UpstreamConnection, for exchange: Exchange) {
+    private func use(_ connection: UpstreamConnection, of server: UpstreamServer, for exchange: Exchange) {
         let waited = phase == .waiting || phase == .connecting
         self.connection = connection
-        connection.loader = self
-        let server = connection.server
+        connection.work(for: self)
         server.requestsUnderWay += 1
         phase = .head
         attempts += 1
         uses &+= 1
         if waited { exchange.stopWaiting() }
-        let out = worker.output(for: connection)
+        worker.cork(connection)
         do {
-            try exchange.writeRequestHead(to: out)
+            try exchange.writeRequestHead(for: server, to: output)
         } catch {
-            out.clear()
+            output.clear()
             return fail(error)
         }
         exchange.requestWasSent(overReusedConnection: connection.isReused)
@@ -251,19 +260,19 @@ final class UpstreamLoader {
             stream?.send(content)
             return
         }
-        let out = worker.output(for: connection)
+        worker.cork(connection)
         if requestFraming.isChunked && phase != .tunnel {
-            out.append(hexadecimal: UInt(content.count))
-            out.append("\r\n")
-            out.append(content)
-            out.append("\r\n")
-        } else if out.count + content.count <= Worker.largestCopy {
-            out.append(content)
+            output.append(hexadecimal: UInt(content.count))
+            output.append("\r\n")
+            output.append(content)
+            output.append("\r\n")
+        } else if output.count + content.count <= Worker.largestCopy {
+            output.append(content)
         } else {
-            connection.send(out, then: content)
-            out.clear()
+            connection.send(output, then: content)
+            output.clear()
         }
-        if out.count > Worker.receiveSize { worker.flushUpstreamOutput() }
+        if output.count > Worker.receiveSize { worker.flushUpstreamOutput() }
     }
 
     func finishContent(_ trailers: TrailerSection?) {
@@ -276,10 +285,10 @@ final class UpstreamLoader {
             return
         }
         if requestFraming.isChunked, !connection.isWriteBroken {
-            let out = worker.output(for: connection)
-            out.append("0\r\n")
-            if let trailers { exchange.writeRequestTrailers(trailers, to: out) }
-            out.append("\r\n")
+            worker.cork(connection)
+            output.append("0\r\n")
+            if let trailers { exchange.writeRequestTrailers(trailers, to: output) }
+            output.append("\r\n")
         }
         setRequestDeadline()
     }
@@ -291,7 +300,7 @@ final class UpstreamLoader {
 
     // MARK: Receiving
 
-    var wantsInput: Bool { phase == .head || exchange.wantsData }
+    var wantsInput: Bool { phase == .head || owner.with { $0.wantsData } }
 
     private func wantsInput(_ exchange: Exchange) -> Bool { phase == .head || exchange.wantsData }
 
@@ -311,7 +320,7 @@ final class UpstreamLoader {
     private func setContentDeadline(_ connection: UpstreamConnection) {
         if connection.hasUnsentOutput {
             loop.setDeadline(connection, after: worker.timeouts.writeIdle)
-        } else if phase == .tunnel || !exchange.wantsData {
+        } else if phase == .tunnel || !owner.with({ $0.wantsData }) {
             loop.clearDeadline(connection)  // the client's deadline is what counts
         } else {
             loop.setDeadline(connection, after: responseIdleTimeout)
@@ -319,8 +328,9 @@ final class UpstreamLoader {
     }
 
     /// Works through what has been received; returns how much of it is done with.
-    func process(_ buffer: ByteBuffer) -> Int {
-        let exchange: Exchange = exchange
+    func process(_ buffer: ByteBuffer) -> Int { owner.with { process(buffer, for: $0) } }
+
+    private func process(_ buffer: ByteBuffer, for exchange: Exchange) -> Int {
         var position = 0
         let use = uses
         while connection != nil, use == uses, position < buffer.count, wantsInput(exchange) {

@@ -130,7 +130,7 @@ final class Upstream {
 
     /// A connection has become idle, or there is room for one more.
     func serveWaiting() {
-        if isServing { return }
+        if isServing || waiting.isEmpty { return }
         isServing = true
         // One that fails at once passes its turn on; each is asked once.
         var turns = waiting.count
@@ -159,7 +159,9 @@ final class UpstreamServer {
     /// SAFETY: an upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only
     /// while the snapshot that owns it is held by its exchange.
     unowned(unsafe) let upstream: Upstream
+    private let owner: Uncounted<Upstream>
     let worker: Worker
+    private let loop: EventLoop
     /// The latest TLS session with this server.
     let resumption = TLSResumption()
     var logsHandshakesAgainAt: Int64 = 0
@@ -187,7 +189,9 @@ final class UpstreamServer {
     init(_ definition: ServerDefinition, upstream: Upstream, worker: Worker, permits: ((SocketAddress) -> Bool)? = nil) {
         self.definition = definition
         self.upstream = upstream
+        owner = Uncounted(upstream)
         self.worker = worker
+        loop = worker.loop
         self.permits = permits
         let host: String
         let port: UInt16
@@ -269,14 +273,14 @@ final class UpstreamServer {
     /// Puts a connection whose exchange is over back, or closes it when there are enough.
     func giveBack(_ connection: UpstreamConnection) {
         precondition(connection.input == nil, "a pooled connection holds nothing of the exchange before")
-        if upstream.isRetired || worker.isDraining || !connection.isQuiet {
-            return connection.close()
+        owner.with { upstream in
+            if upstream.isRetired || worker.isDraining || !connection.isQuiet { return connection.close() }
+            idle.append(connection)
+            // More than `max_idle` are kept for a moment: under load the next request is a moment away.
+            let time = upstream.timeouts.idle
+            loop.setDeadline(connection, after: idle.count > upstream.mostIdle ? min(Self.surplusTime, time) : time)
+            upstream.serveWaiting()
         }
-        idle.append(connection)
-        // More than `max_idle` are kept for a moment: under load the next request is a moment away.
-        let time = idle.count > upstream.mostIdle ? min(Self.surplusTime, upstream.timeouts.idle) : upstream.timeouts.idle
-        worker.loop.setDeadline(connection, after: time)
-        upstream.serveWaiting()
     }
 
     func remove(_ connection: UpstreamConnection) {

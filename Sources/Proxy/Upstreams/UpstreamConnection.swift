@@ -9,8 +9,8 @@ final class UpstreamConnection: Connection {
     let client: ProxiedClient?
     /// It speaks HTTP/1.1 also with a server that speaks HTTP/2, since a tunnel is asked for.
     let isForUpgrade: Bool
-    /// The loader that it works for; nil while idle.
-    var loader: UpstreamLoader?
+    /// The loader that it works for, whose exchange keeps it and lets go of the connection before it ends; nil while idle.
+    private(set) var loader: Uncounted<UpstreamLoader>?
     /// It has carried a request before: the server may have closed it just now.
     var isReused = false
     /// The server takes nothing more; what it has sent may still be read.
@@ -33,7 +33,7 @@ final class UpstreamConnection: Connection {
         if error == 0 {
             isConnected = true
             isBroken = false
-            if greet() { loader?.connected() }
+            if greet() { loader?.with { $0.connected() } }
         } else {
             connectFailed()
         }
@@ -43,7 +43,7 @@ final class UpstreamConnection: Connection {
         let loader = loader
         self.loader = nil
         close()
-        loader?.connectFailed()
+        loader?.with { $0.connectFailed() }
     }
 
     override func pump() {
@@ -51,15 +51,21 @@ final class UpstreamConnection: Connection {
             if isBroken { connectFailed() }
             return
         }
-        guard let loader else {
-            return checkIdle()
-        }
+        guard let loader else { return checkIdle() }
+        loader.with { pump(for: $0) }
+    }
+
+    func work(for loader: UpstreamLoader?) { self.loader = loader.map { Uncounted($0) } }
+
+    private func worksFor(_ loader: UpstreamLoader) -> Bool { self.loader.map { $0.with { $0 === loader } } ?? false }
+
+    private func pump(for loader: UpstreamLoader) {
         if let tls, !tls.isEstablished { return shakeHands(tls, for: loader) }
         var reads = 0
-        while isOpen, self.loader === loader, loader.wantsInput {
+        while isOpen, worksFor(loader), loader.wantsInput {
             if let own = input, loader.canUseInput {
                 let consumed = loader.process(own)
-                guard isOpen, self.loader === loader else { break }
+                guard isOpen, worksFor(loader) else { break }
                 keepInput(own, from: consumed)
                 if consumed > 0 { continue }
             }
@@ -101,14 +107,20 @@ final class UpstreamConnection: Connection {
             case .end: loader.upstreamFinished()
             case .failed: loader.connectionBroke()
             }
-            return result != .wouldBlock && self.loader === loader
+            return result != .wouldBlock && worksFor(loader)
         }
-        let buffer = input ?? worker.receiveBuffer
-        if input == nil { buffer.clear() }
+        if let input { return read(into: input, for: loader) }
+        return uncounted(worker.receiveBuffer) { buffer in
+            buffer.clear()
+            return read(into: buffer, for: loader)
+        }
+    }
+
+    private func read(into buffer: ByteBuffer, for loader: UpstreamLoader) -> Bool {
         switch receive(into: buffer) {
         case .bytes:
             let consumed = loader.process(buffer)
-            if isOpen, self.loader === loader { keepInput(buffer, from: consumed) }
+            if isOpen, worksFor(loader) { keepInput(buffer, from: consumed) }
             return true
         case .wouldBlock:
             return false
@@ -121,7 +133,7 @@ final class UpstreamConnection: Connection {
         }
     }
 
-    override func outputDrained() { loader?.outputDrained() }
+    override func outputDrained() { loader?.with { $0.outputDrained() } }
 
     override func outputMoved() { if loader != nil { loop.setDeadline(self, after: worker.timeouts.writeIdle) } }
 
@@ -133,7 +145,7 @@ final class UpstreamConnection: Connection {
 
     override func deadlinePassed() {
         if let loader {
-            loader.deadlinePassed()
+            loader.with { $0.deadlinePassed() }
         } else {
             server.remove(self)
             close()
@@ -144,7 +156,7 @@ final class UpstreamConnection: Connection {
     func close(reset: Bool = false) {
         guard isOpen else { return }
         loader = nil
-        if worker.corkedUpstream === self { worker.dropUpstreamOutput() }
+        if worker.isCorked(self) { worker.dropUpstreamOutput() }
         closeDescriptor(reset: reset)
         server.upstream.connectionClosed()
     }

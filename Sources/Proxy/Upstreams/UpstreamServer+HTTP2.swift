@@ -47,7 +47,7 @@ extension UpstreamServer {
     /// Gives the socket to a connection that speaks HTTP/2; nil when that can not be.
     func becomeHTTP2(_ connection: UpstreamConnection) -> HTTP2UpstreamConnection? {
         let successor = HTTP2UpstreamConnection(worker: worker, server: self, client: connection.client)
-        connection.loader = nil
+        connection.work(for: nil)
         connection.handOver(to: successor)
         connecting = nil
         speaksHTTP2 = true
