@@ -51,6 +51,7 @@ public struct ListenerDefinition: Sendable, Hashable {
     public func hasSocket(of other: ListenerDefinition) -> Bool {
         switch (address, other.address) {
         case (.unix(let path, _), .unix(let otherPath, _)): path == otherPath
+        case (.inherited(let number), .inherited(let otherNumber)): number == otherNumber
         default: address == other.address && display == other.display
         }
     }

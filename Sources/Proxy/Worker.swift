@@ -162,6 +162,10 @@ final class Worker {
 
     private func adopt(_ fresh: Snapshot, _ sockets: [ListeningSocket]) {
         let old = snapshot
+        // First: what waits at a listener that goes is taken as the old configuration describes it.
+        let kept = Set(sockets.map(\.descriptor))
+        for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
+        listeners.removeAll { !$0.isOpen }
         snapshot = fresh
         limits = fresh.configuration.limits
         timeouts = fresh.configuration.timeouts
@@ -172,17 +176,14 @@ final class Worker {
         for upstream in old.allUpstreams { upstream.retire() }
         // Clients of HTTP/2 are sent elsewhere, and find the new configuration there; others do with their next connection.
         for case let client as HTTP2ClientConnection in loop.present { client.drain() }
-        let kept = Set(sockets.map(\.descriptor))
-        for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
-        listeners.removeAll { !$0.isOpen }
         for socket in sockets where !listeners.contains(where: { $0.socket.descriptor == socket.descriptor }) {
             if let listener = try? ClientListener(worker: self, socket: socket) { listeners.append(listener) }
         }
         // What the configuration says of a socket, and where, may have changed.
         for listener in listeners {
-            guard let socket = sockets.first(where: { $0.descriptor == listener.socket.descriptor }) else { continue }
-            let index = snapshot.configuration.listeners.firstIndex { $0.hasSocket(of: socket.definition) } ?? 0
-            listener.become(socket, index: index)
+            // They come in the order of the configuration's listeners.
+            guard let index = sockets.firstIndex(where: { $0.descriptor == listener.socket.descriptor }) else { continue }
+            listener.become(sockets[index], index: index)
         }
     }
 

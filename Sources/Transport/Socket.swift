@@ -46,6 +46,12 @@ public enum Socket {
         return descriptor.take()
     }
 
+    public static func isListening(_ descriptor: Int32) -> Bool {
+        var answer: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &answer, &length) == 0 && answer != 0
+    }
+
     /// The next waiting connection; nil when there is none.
     public static func accept(_ listener: Int32) throws(SystemError) -> (descriptor: Int32, peer: SocketAddress)? {
         while true {

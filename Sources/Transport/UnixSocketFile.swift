@@ -14,9 +14,16 @@ public enum UnixSocketFile {
     /// Without a mode: this user alone may connect.
     private static let ownMode: UInt32 = 0o600
 
-    /// Of a socket that has been made here; what a symbolic link in its place points at is not touched.
+    /// Of a socket and of nothing else that may have taken its place: a link, or what a link points at.
     public static func setMode(_ mode: UInt32?, of path: String) throws(SystemError) {
-        if fchmodat(AT_FDCWD, path, mode_t(mode ?? ownMode), AT_SYMLINK_NOFOLLOW) < 0 { throw SystemError("fchmodat", errno) }
+        let number = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
+        if number < 0 { throw SystemError("open", errno) }
+        let file = Descriptor(owning: number)
+        var status = stat()
+        if fstat(file.number, &status) < 0 { throw SystemError("fstat", errno) }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError("not a socket", ENOTSOCK) }
+        // A descriptor of this kind has no fchmod; by its name here the very file is reached.
+        if chmod("/proc/self/fd/\(file.number)", mode_t(mode ?? ownMode)) < 0 { throw SystemError("chmod", errno) }
     }
 
     public static func remove(_ path: String) { unlink(path) }

@@ -9,7 +9,8 @@ enum RunCommand {
             words, command: "run", options: Arguments.configurationOptions, switches: ["--watch", "--no-color", "--tls"])
         guard arguments.positional.isEmpty else {
             let word = arguments.positional[0]
-            let isConfiguration = word.hasSuffix(".yaml") || word.hasSuffix(".yml")
+            let name = word.lowercased()
+            let isConfiguration = name.hasSuffix(".yaml") || name.hasSuffix(".yml")
             throw UsageError(
                 isConfiguration
                     ? "`run` takes no argument `\(word)`; a configuration is named with `-c \(word)`"

@@ -186,6 +186,16 @@ let faultyValues: [Example] = [
         [#"1:35: error: listeners[1]: `unix:/a` is listened on already"#]),
     Example(
         #"""
+        listeners: ["fd:3", "fd:03", "unix:/run/a"]
+        upstream: demo
+        admin: {socket: /run/a}
+        """#,
+        [
+            #"1:21: error: listeners[1]: `fd:03` is listened on already (by `fd:3`)"#,
+            #"3:17: error: admin.socket: `/run/a` is listened on already"#,
+        ]),
+    Example(
+        #"""
         listen: 127.0.0.1:8080
         upstream: demo
         admin: {listen: "127.0.0.1:8080"}

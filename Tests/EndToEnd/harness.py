@@ -378,6 +378,12 @@ class Proxy:
         """Another command of the binary, beside the running proxy."""
         return subprocess.run([str(BINARY), *arguments], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=30, **options)
 
+    def reload_to(self, config):
+        """What is said against the configuration; nothing when it is in force."""
+        self.write(config)
+        done = self.run("reload", "-c", str(self.config))
+        return done.stdout + done.stderr if done.returncode else ""
+
     def memory(self, field="VmRSS"):
         """KiB, from /proc."""
         return int(re.search(field + r":\s+(\d+)", Path("/proc/%d/status" % self.pid).read_text())[1])

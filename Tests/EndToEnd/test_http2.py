@@ -713,6 +713,20 @@ def test_clients_that_say_nothing_hold_no_drain_up(proxy, origin):
         assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize("number, header", [(signal.SIGHUP, "1s"), (signal.SIGTERM, "60s")])
+def test_a_header_block_that_does_not_end_has_its_deadline_behind_a_goaway_too(proxy, origin, number, header):
+    one = proxy(CONFIG + "timeouts: {header: %s, shutdown: 60s}\n" % header, ORIGIN=origin().port)
+    with HTTP2(one.port) as client:
+        client.fetch()
+        client.send(frame(HEADERS, END_STREAM, 3, client.encode(request())))
+        client.try_send = lambda data: None  # in the middle of a block an answer to PING would be a fault
+        one.signal(number)
+        with pytest.raises((Gone, ConnectionError)):
+            client.until(lambda: False)
+    if number == signal.SIGTERM:
+        assert one.exit_status() == 0
+
+
 def test_a_reload_lets_streams_finish_and_sends_new_ones_elsewhere(proxy, origin):
     gate = threading.Event()
 

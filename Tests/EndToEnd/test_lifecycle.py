@@ -67,6 +67,18 @@ def test_a_drain_answers_the_request_under_way_and_says_close(proxy, origin):
     assert one.exit_status() == 0
 
 
+@pytest.mark.parametrize("sent, answers", [("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", 1), ("GET / HTTP/1.1\r\nHo", 0)])
+def test_a_drain_does_not_wait_for_what_no_request_needs(proxy, sent, answers):
+    """The rest of a request that was answered early, and of a head that does not come."""
+    one = proxy("listen: 127.0.0.1:@LISTEN@\nrules: [{block: true}]\ntimeouts: {header: 60s, body_idle: 60s, shutdown: 60s}\n")
+    with one.client() as client:
+        assert client.ask().status == 204
+        client.send(sent)
+        assert [client.response().status for _ in range(answers)] == [204] * answers
+        one.signal(signal.SIGTERM)
+        assert one.exit_status() == 0
+
+
 def test_a_drain_ends_at_its_time_limit(proxy, origin):
     source, started, _ = slow_origin(origin)
     one = proxy(PLAIN + "timeouts: {shutdown: 1s}\n", ORIGIN=source.port)
@@ -222,6 +234,28 @@ def test_a_socket_of_the_service_manager_is_taken_over(proxy, origin):
                     pass_fds=[listener.fileno()])
         listener.close()
         assert one.ask(target="/activated").json()["target"] == "/activated"
+
+
+def test_a_passed_socket_outlives_the_configurations_that_do_not_name_it(proxy, origin):
+    config = "listeners: ['127.0.0.1:@LISTEN@'%s]\nupstream: http://127.0.0.1:@ORIGIN@\n"
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_server(("127.0.0.1", 0)) as taken:
+        wrapper = ["bash", "-c", 'exec 3<&%d; exec "$@"' % listener.fileno(), "bash"]
+        passed = listener.getsockname()[1]
+        one = proxy(config % "", ORIGIN=origin().port, wrapper=wrapper, pass_fds=[listener.fileno()])
+        listener.close()
+        assert "can not listen on" in one.reload_to(config % ", fd:3, '127.0.0.1:%d'" % taken.getsockname()[1])
+        for _ in range(2):
+            assert not one.reload_to(config % ", fd:3")
+            with Client(passed) as client:
+                assert client.ask().status == 200
+            assert not one.reload_to(config % "")
+        assert "no listening socket was passed" in one.reload_to(config % ", fd:999")
+
+
+def test_a_start_that_fails_leaves_no_socket_behind(proxy):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        one = proxy("listeners: ['unix:@DIR@/s', '127.0.0.1:%d']\nupstream: demo\n" % taken.getsockname()[1], run=False).spawn()
+        assert one.exit_status() == 1 and not (one.folder / "s").exists()
 
 
 def test_systemd_socket_activate_starts_the_proxy_on_the_first_connection(proxy, origin):

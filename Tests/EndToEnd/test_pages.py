@@ -263,6 +263,16 @@ def test_vary_names_what_decides_whether_a_page_is_edited(proxy, origin, headers
     assert style.status == (200 if "document" in headers.values() else 304) and not style.all("vary")
 
 
+def test_a_304_of_a_local_file_has_the_vary_of_its_200(proxy, tmp_path):
+    for name, text in (("a.css", "x{}" * 999), ("a.html", "<body>x</body>" * 99)):
+        (tmp_path / name).write_text(text)
+    one = proxy("listen: 127.0.0.1:@LISTEN@\nserve: {dir: %s}\nhtml: {inject: [{at: body_end, html: <i>1</i>}]}\n" % tmp_path)
+    for name in ("a.css", "a.html"):
+        whole = one.ask(target="/" + name, headers={"Accept": "*/*"})
+        kept = one.ask(target="/" + name, headers={"Accept": "*/*", "If-None-Match": whole.get("etag")})
+        assert (whole.status, kept.status) == (200, 304) and kept.all("vary") == whole.all("vary")
+
+
 def test_validators_of_local_pages_tell_what_was_inserted(proxy, tmp_path):
     (tmp_path / "index.html").write_text("<body>local</body>")
     text = "listen: 127.0.0.1:@LISTEN@\nserve: {dir: %s}\nhtml: {inject: [{at: body_end, html: %%s}]}\n" % tmp_path

@@ -81,6 +81,8 @@ extension ConfigurationDecoder {
             admin.socket = parsed(socket) { (text) throws(SyntaxProblem) -> String in
                 let path = absolute(text)
                 guard path.utf8.count <= 107 else { throw SyntaxProblem("a unix socket's path has at most 107 bytes") }
+                let isTaken = listeners.contains { if case .unix(path, _) = $0.address { true } else { false } }
+                if isTaken { throw SyntaxProblem("`\(path)` is listened on already", isWhole: true) }
                 return path
             }
         }

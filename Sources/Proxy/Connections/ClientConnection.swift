@@ -475,7 +475,10 @@ final class ClientConnection: Connection {
         switch phase {
         case .idle, .proxyHeader: if hasUnsentOutput { closeGracefully() } else { close() }
         case .lingering: if !hasUnsentOutput { loop.setDeadline(self, after: worker.lingerTime) }
-        case .head, .content, .answering, .tunnel: break
+        case .head: loop.setDeadline(self, after: worker.lingerTime)
+        // The rest of a request that has been answered.
+        case .content where exchange == nil: closeGracefully()
+        case .content, .answering, .tunnel: break
         }
     }
 

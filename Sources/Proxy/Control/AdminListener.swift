@@ -11,27 +11,46 @@ final class AdminListener: EventHandler {
     init(server: Server) throws(ListeningSockets.Failure) {
         self.server = server
         super.init()
-        try adopt(server.configuration.admin)
+        do {
+            try adopt(server.configuration.admin)
+        } catch {
+            close()
+            throw error
+        }
     }
 
     /// Opens what is new before it closes what is no longer named; on failure everything is as it was.
     func adopt(_ definition: AdminDefinition) throws(ListeningSockets.Failure) {
+        try adopt(socket: definition)
         let old = doors.first { !$0.isLocal }
         if old?.definition != definition.listen { try replace(old, by: definition.listen) }
+    }
+
+    private func adopt(socket definition: AdminDefinition) throws(ListeningSockets.Failure) {
         let wanted = definition.socket ?? AdminSocket.defaultPath()
         if wanted == nil {
             server.logWriter.log(
                 .warn,
                 "no admin socket: no folder for it can be trusted; set admin.socket, or XDG_RUNTIME_DIR, for reload and status")
         }
-        if wanted != socketPath {
-            if let old = socketPath {
-                close(doors.filter(\.isLocal))
-                UnixSocketFile.remove(old)
+        guard wanted != socketPath else { return }
+        let before = (path: socketPath, doors: doors.filter(\.isLocal))
+        socketPath = nil
+        if let wanted {
+            do {
+                try openSocket(wanted)
+            } catch {
+                // One that was asked for by name is not done without.
+                if definition.socket != nil {
+                    socketPath = before.path
+                    let why = (error as? SystemError)?.text ?? "\(error)"
+                    throw ListeningSockets.Failure(text: "admin.socket: can not listen on \(wanted): \(why)")
+                }
+                server.logWriter.log(.warn, "no admin socket at \(wanted): reload and status will not find this process")
             }
-            socketPath = nil
-            if let wanted { openSocket(wanted) }
         }
+        close(before.doors)
+        if let path = before.path { UnixSocketFile.remove(path) }
     }
 
     private func replace(_ old: Door?, by fresh: ListenerDefinition?) throws(ListeningSockets.Failure) {
@@ -49,14 +68,10 @@ final class AdminListener: EventHandler {
         }
     }
 
-    private func openSocket(_ path: String) {
-        do {
-            let descriptor = try UnixSocketFile.listen(path: path, mode: 0o600)
-            try add(Door(server: server, descriptor: descriptor, isLocal: true, definition: nil))
-            socketPath = path
-        } catch {
-            server.logWriter.log(.warn, "no admin socket at \(path): reload and status will not find this process")
-        }
+    private func openSocket(_ path: String) throws {
+        let descriptor = try UnixSocketFile.listen(path: path, mode: 0o600)
+        try add(Door(server: server, descriptor: descriptor, isLocal: true, definition: nil))
+        socketPath = path
     }
 
     private func openTCP(_ definition: ListenerDefinition) throws(ListeningSockets.Failure) {

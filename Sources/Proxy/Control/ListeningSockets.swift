@@ -6,6 +6,8 @@ final class ListeningSockets {
         var definition: ListenerDefinition
         var sockets: [ListeningSocket]  // one a worker, or one that all share
 
+        func isSame(as other: Entry) -> Bool { sockets[0].descriptor == other.sockets[0].descriptor }
+
         func described(by definition: ListenerDefinition) -> Entry {
             let sockets = sockets.map { socket in
                 var socket = socket
@@ -26,33 +28,39 @@ final class ListeningSockets {
     }
 
     /// Opens the new ones; on failure everything is as it was. Old ones that are no longer named are forgotten: the workers
-    /// close theirs, shared ones are closed by `closeForgotten`.
-    func adopt(_ definitions: [ListenerDefinition]) throws(Failure) {
-        let leaving = entries.filter { entry in !definitions.contains { $0.hasSocket(of: entry.definition) } }
+    /// close theirs, shared ones are closed by `closeForgotten`, which is given what this returns.
+    func adopt(_ definitions: [ListenerDefinition]) throws(Failure) -> Generation {
+        // Each old one is one new one's, in order: several may ask for any port.
+        var leaving = entries + forgotten.map(\.entry)
+        var adopted: [Entry?] = definitions.map { definition in
+            leaving.firstIndex { $0.definition.hasSocket(of: definition) }.map { leaving.remove(at: $0) }
+        }
+        let staying = adopted.compactMap { $0 }
         var fresh: [Entry] = []
         do {
-            for definition in definitions where !entries.contains(where: { $0.definition.hasSocket(of: definition) }) {
-                fresh.append(Entry(definition: definition, sockets: try open(definition, instead: leaving)))
+            for index in definitions.indices where adopted[index] == nil {
+                let entry = Entry(definition: definitions[index], sockets: try open(definitions[index], instead: leaving))
+                fresh.append(entry)
+                adopted[index] = entry
             }
-            try setModes(definitions)
+            try setModes(zip(adopted, definitions).map { (from: $0?.definition.address, to: $1.address) })
         } catch {
-            for entry in fresh { close(entry) }
+            for entry in fresh { discard(entry) }
             throw error
         }
-        forgotten = leaving
-        let all = entries + fresh
-        entries = definitions.compactMap { definition in
-            all.first { $0.definition.hasSocket(of: definition) }.map { $0.described(by: definition) }
+        generation += 1
+        forgotten.removeAll { old in staying.contains { $0.isSame(as: old.entry) } }
+        for entry in entries where leaving.contains(where: { $0.isSame(as: entry) }) && entry.sockets[0].isShared {
+            forgotten.append((entry, generation))
         }
+        entries = zip(adopted, definitions).compactMap { $0?.described(by: $1) }
+        return generation
     }
 
     /// Unix sockets that stay may be for others than before; on failure all are for whom they were.
-    private func setModes(_ definitions: [ListenerDefinition]) throws(Failure) {
+    private func setModes(_ changes: [(from: ListenerDefinition.Address?, to: ListenerDefinition.Address)]) throws(Failure) {
         var changed: [(path: String, mode: UInt32?)] = []
-        for entry in entries {
-            guard case .unix(let path, let before) = entry.definition.address,
-                case .unix(_, let mode)? = definitions.first(where: { $0.hasSocket(of: entry.definition) })?.address, mode != before
-            else { continue }
+        for case (.unix(let path, let before)?, .unix(_, let mode)) in changes where mode != before {
             do {
                 try UnixSocketFile.setMode(mode, of: path)
             } catch {
@@ -63,15 +71,15 @@ final class ListeningSockets {
         }
     }
 
-    private var forgotten: [Entry] = []
+    /// Which call of `adopt` has forgotten a socket.
+    typealias Generation = Int
+    private var generation = 0
+    private var forgotten: [(entry: Entry, since: Generation)] = []
 
-    /// Once the workers have let go of them.
-    func closeForgotten() {
-        for entry in forgotten {
-            if case .unix(let path, _) = entry.definition.address { UnixSocketFile.remove(path) }
-        }
-        for entry in forgotten { for socket in entry.sockets where socket.isShared { SystemCalls.close(socket.descriptor) } }
-        forgotten = []
+    /// Those up to this generation, once the workers have let go of them.
+    func closeForgotten(_ generation: Generation) {
+        for (entry, since) in forgotten where since <= generation { discard(entry) }
+        forgotten.removeAll { $0.since <= generation }
     }
 
     /// At the end of the process: what it made in the file system goes with it.
@@ -86,7 +94,14 @@ final class ListeningSockets {
     /// Listener and port, as bound: where port 0 was asked for, the one that it became.
     var bound: [(definition: ListenerDefinition, port: UInt16)] { entries.map { ($0.definition, $0.sockets[0].port) } }
 
-    private func close(_ entry: Entry) {
+    /// Closes it, and removes what it made in the file system. What was inherited stays open: its number would go to something else,
+    /// and be taken for the socket that a configuration names once more.
+    private func discard(_ entry: Entry) {
+        switch entry.definition.address {
+        case .inherited: return
+        case .unix(let path, _): UnixSocketFile.remove(path)
+        case .tcp: break
+        }
         for socket in entry.sockets { SystemCalls.close(socket.descriptor) }
     }
 
@@ -100,8 +115,9 @@ final class ListeningSockets {
                 let descriptor = try UnixSocketFile.listen(path: path, mode: mode)
                 return [ListeningSocket(definition: definition, descriptor: descriptor, isShared: true, port: 0)]
             case .inherited(let descriptor):
-                guard FileSystemCalls.kind(of: descriptor) == .socket else {
-                    throw Failure(text: "\(definition.display): no socket was passed as this descriptor (socket activation)")
+                guard Socket.isListening(descriptor) else {
+                    throw Failure(
+                        text: "\(definition.display): no listening socket was passed as this descriptor (socket activation)")
                 }
                 SystemCalls.prepareInherited(descriptor)
                 let port = Socket.localAddress(descriptor)?.port ?? 0

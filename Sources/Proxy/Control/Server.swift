@@ -73,7 +73,7 @@ public final class Server {
             // Watched before it is read, so that no change is missed, and read before a client can connect.
             watched = WatchedFiles(configuration, dependencies: options.watchesConfiguration ? dependencies : [])
             contexts = try tls.adopt(configuration, workers: count)
-            try sockets.adopt(configuration.listeners)
+            _ = try sockets.adopt(configuration.listeners)
         } catch let failure as TLSFiles.Failure {
             throw StartFailure(text: "\(failure.path): \(failure.text)", isConfiguration: true)
         } catch let failure as ListeningSockets.Failure {
@@ -256,10 +256,11 @@ public final class Server {
             return text
         case .loaded(var fresh, let dependencies):
             var contexts: [Handover<TLSContexts>] = []
+            let generation: ListeningSockets.Generation
             do {
                 contexts = try tls.adopt(fresh, workers: workers.count)
                 try admin?.adopt(fresh.admin)
-                try sockets.adopt(fresh.listeners)
+                generation = try sockets.adopt(fresh.listeners)
             } catch {
                 // The new admin listener may be open already: the one of the configuration that stays takes its place again.
                 try? admin?.adopt(configuration.admin)
@@ -289,7 +290,7 @@ public final class Server {
             for warning in fresh.warnings { logWriter.log(.warn, warning) }
             logWriter.log(.info, "configuration reloaded")
             // The workers answer in the order of their messages: once they report, they have let go of old listeners.
-            collectReports { [unowned self] _ in sockets.closeForgotten() }
+            collectReports { [unowned self] _ in sockets.closeForgotten(generation) }
             return nil
         }
     }

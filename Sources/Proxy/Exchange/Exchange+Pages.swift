@@ -18,10 +18,12 @@ extension Exchange {
             head, to: current, request, insertions, nonce: insertions.mode == .nonce ? PageResponse.makeNonce() : [])
     }
 
-    /// What decides whether the answer is edited, where it is a page. A 304 without a type may be about one.
+    /// What decides whether the answer is edited, where it is a page. A 304 without a type, of which nobody knows better, may be
+    /// about one.
     func pageDependence(_ head: ResponseHead, isEdited: Bool) -> PageDependence? {
         let mayBePage =
-            isEdited || PageResponse.isHTML(head) || head.status == 304 && !head.lines.contains { $0.id == .contentType }
+            isEdited || PageResponse.isHTML(head)
+            || head.status == 304 && loader.sendsPage ?? !head.lines.contains { $0.id == .contentType }
         return mayBePage ? PageDependence(current) : nil
     }
 

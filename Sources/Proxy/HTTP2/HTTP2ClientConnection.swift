@@ -120,7 +120,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
         }
         if hasUnsentOutput { return }
         if !isGreeted || block != nil {
-            if !isTimed { loop.setDeadline(self, after: worker.timeouts.header) }
+            let time = worker.timeouts.header
+            if !isTimed { loop.setDeadline(self, after: worker.isDraining ? min(time, worker.lingerTime) : time) }
             isTimed = true
         } else if streamCount == 0 {
             isTimed = false
@@ -173,9 +174,11 @@ final class HTTP2ClientConnection: HTTP2Connection {
 
     /// The worker goes away, or what the connection came by does: streams end, new ones go elsewhere (RFC 9113 section 6.8).
     func drain() {
-        if phase == .lingering, !hasUnsentOutput { loop.setDeadline(self, after: worker.lingerTime) }
+        if phase == .lingering, worker.isDraining, !hasUnsentOutput { loop.setDeadline(self, after: worker.lingerTime) }
         guard phase == .open else { return }
         phase = .announced
+        // Another deadline takes the place of a header block's, which begins anew behind it.
+        isTimed = false
         session.announceEnd()
         session.submitPing()
         // Behind unsent output the announcement has not gone yet; the client's time to take that output goes on.

@@ -26,6 +26,7 @@ final class FileLoader {
     private var position: UInt64 = 0
     private var end: UInt64 = 0
     private var type = 0
+    private(set) var isPage = false
     private var size: UInt64 = 0
     private var encoder: ContentEncoder?
     private var turn: FileTurn?
@@ -67,7 +68,8 @@ final class FileLoader {
     private func answer(_ file: FoundFile, _ plan: ServePlan, _ asked: FileRequest) {
         var asked = asked
         let types = exchange.snapshot.files.types
-        let page = PageResponse.isHTML(type: types.name(file.type)) ? exchange.pageRequest : nil
+        isPage = PageResponse.isHTML(type: types.name(file.type))
+        let page = isPage ? exchange.pageRequest : nil
         if page != nil { asked.asksForEditedPage() }
         descriptor = file.descriptor
         content = file.content

@@ -67,6 +67,9 @@ enum Loader {
         }
     }
 
+    /// What it sends, or would send, is a page; nil where the head alone tells.
+    var sendsPage: Bool? { if case .file(let loader) = self { loader.with { $0.isPage } } else { nil } }
+
     /// Has not reached the point where something can come back: resolving, queueing, connecting.
     var isWaiting: Bool {
         if case .upstream(let loader) = self { return loader.with { $0.isWaiting } }
