@@ -6,6 +6,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("AUTHPROXY_BINARY", ROOT / ".build/release/authproxy"))
 PATIENCE = 10
 MIB = 1 << 20
+PASSED = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS") if name in os.environ}
 
 
 def eventually(condition, seconds=PATIENCE, message=""):
@@ -325,7 +326,7 @@ class Proxy:
         self.runtime.mkdir()
         if config is not None:
             self.write(config)
-        self.env = {"PATH": os.environ["PATH"], "SWIFT_BACKTRACE": "enable=no", "HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.runtime), **(env or {})}
+        self.env = {**PASSED, "SWIFT_BACKTRACE": "enable=no", "HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.runtime), **(env or {})}
         given = ["-c", str(self.config)] if config is not None else []
         self.argv = [*wrapper, str(BINARY), command, *given, *arguments]
         self.pass_fds, self.process = pass_fds, None
@@ -415,5 +416,5 @@ class Proxy:
 
 def command(*arguments, env=None, **options):
     """One run of the binary to its end."""
-    environment = {"PATH": os.environ["PATH"], **(env or {})}
+    environment = {**PASSED, **(env or {})}
     return subprocess.run([str(BINARY), *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=30, **options)

@@ -5,7 +5,7 @@ import jsonschema
 import pytest
 import yaml
 
-from harness import BINARY, ROOT, Proxy, command, eventually
+from harness import BINARY, PASSED, ROOT, Proxy, command, eventually
 
 SECRET = "c4nary-secret"
 EXPLAINED = """
@@ -125,7 +125,7 @@ def on_a_terminal(*arguments, env=None):
     """Output of the binary when its standard output and error are a terminal."""
     leader, follower = pty.openpty()
     process = subprocess.Popen([str(BINARY), *map(str, arguments)], stdin=follower, stdout=follower, stderr=follower,
-                               env={"PATH": os.environ["PATH"], "TERM": "xterm-256color", **(env or {})})
+                               env={**PASSED, "TERM": "xterm-256color", **(env or {})})
     os.close(follower)
     shown = b""
     while True:

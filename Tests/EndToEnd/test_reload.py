@@ -311,7 +311,8 @@ def test_the_administration_s_address_changes_on_its_port(proxy, origin):
 def test_listeners_that_ask_for_any_port_get_one_each_and_keep_it(proxy):
     config = "listeners: ['127.0.0.1:@LISTEN@', '127.0.0.1:0', {address: '127.0.0.1:0', h2c: true}]\nupstream: demo\n"
     one = proxy(config)
-    ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", [line for line in one.log().splitlines() if "listening on" in line][0])]
+    told = eventually(lambda: [line for line in one.log().splitlines() if "listening on" in line])[0]
+    ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", told)]
     assert len(set(ports)) == 3
     for _ in range(2):
         for port, speaks in zip(ports[1:], (False, True)):
