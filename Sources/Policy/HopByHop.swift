@@ -30,7 +30,8 @@ public enum HopByHop {
         for line in 0..<head.lines.count {
             switch head.lines[line].id {
             case .connection:
-                hasConnection = true
+                // What nearly all say names nothing.
+                if !isConnectionOption(head.bytes.span(head.lines[line].value)) { hasConnection = true }
                 mark(line, in: &dropped)
             case .contentLength, .transferEncoding, .te, .trailer, .upgrade, .keepAlive, .proxyConnection,
                 .proxyAuthenticate,

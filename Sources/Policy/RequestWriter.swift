@@ -50,7 +50,7 @@ public enum RequestWriter {
         writeClientLines(current, plan.request, parameters.page, skippingCookies: writesCookies, to: out)
         if writesCookies { try writeCookies(current, plan, context, hops, to: out) }
         if parameters.tellsClient {
-            forwarded.append(context.request, client: context.client, instance: instance, to: out)
+            uncounted(context.client) { forwarded.append(context.request, client: $0, instance: instance, to: out) }
         } else {
             ForwardedWriter.appendWay(context.request, instance: instance, to: out)
         }

@@ -93,8 +93,9 @@ final class Worker {
     private var unflushed: [HTTP2Connection] = []
     private var flushing: [HTTP2Connection] = []
     private var spareFieldBlocks: [FieldBlock] = []
-    private var spareClientStreams: [HTTP2ClientStream] = []
-    private var spareUpstreamStreams: [HTTP2UpstreamStream] = []
+    /// The loop keeps them.
+    private var spareClientStreams: [Uncounted<HTTP2ClientStream>] = []
+    private var spareUpstreamStreams: [Uncounted<HTTP2UpstreamStream>] = []
     private static let mostSpareStreams = 1024
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
@@ -347,15 +348,15 @@ final class Worker {
     func giveBack(_ block: consuming FieldBlock) { if spareFieldBlocks.count < 16 { spareFieldBlocks.append(block) } }
 
     /// With a place in the loop, which it keeps.
-    func takeClientStream() -> HTTP2ClientStream {
+    func takeClientStream() -> Uncounted<HTTP2ClientStream> {
         if let stream = spareClientStreams.popLast() { return stream }
         let stream = HTTP2ClientStream(worker: self)
         try? loop.add(stream)
-        return stream
+        return Uncounted(stream)
     }
 
     func takeUpstreamStream() -> HTTP2UpstreamStream {
-        if let stream = spareUpstreamStreams.popLast() { return stream }
+        if let stream = spareUpstreamStreams.popLast() { return stream.object }
         let stream = HTTP2UpstreamStream(worker: self)
         try? loop.add(stream)
         return stream
@@ -363,7 +364,7 @@ final class Worker {
 
     func giveBack(_ stream: HTTP2UpstreamStream) {
         if spareUpstreamStreams.count < Self.mostSpareStreams {
-            spareUpstreamStreams.append(stream)
+            spareUpstreamStreams.append(Uncounted(stream))
         } else {
             loop.remove(stream)
         }
@@ -371,7 +372,7 @@ final class Worker {
 
     func giveBack(_ stream: HTTP2ClientStream) {
         if spareClientStreams.count < Self.mostSpareStreams {
-            spareClientStreams.append(stream)
+            spareClientStreams.append(Uncounted(stream))
         } else {
             loop.remove(stream)
         }

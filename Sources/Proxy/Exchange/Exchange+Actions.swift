@@ -134,8 +134,7 @@ extension Exchange {
             let index = uncounted(upstream.unsafelyUnwrapped) { $0.index }
             metrics.upstreamAnswered(indexes.upstream(index), status: record.upstreamStatus)
         }
-        let workerLog = worker.workerLog
-        guard workerLog.wantsAccess else { return }
+        guard log.wantsAccess else { return }
         var texts = AccessTexts()
         texts.requestID = context.requestID.span
         texts.clientAddress = request.clientAddressText.isEmpty ? context.client.addressText.span : request.clientAddressText.span
@@ -146,6 +145,6 @@ extension Exchange {
         if rule >= 0 { texts.rule = snapshot.ruleName(rule) }
         if let upstream { texts.upstream = upstream.nameText.span }
         texts.version = isHTTP2 ? .http2 : head.version
-        workerLog.access(record, texts)
+        log.access(record, texts)
     }
 }

@@ -37,14 +37,22 @@ extension Exchange: LoaderDelegate {
         let edited = coding == nil ? nil : pageResponse(head)
         let framing = framing(of: head, isEdited: edited?.kind == .page)
         let keeps = client.decideToKeep() && !framing.endsWithConnection
-        let out = client.output()
-        let mark = out.count
-        do throws(Rejection) {
-            if let edited, let coding, !beginPage(edited, head, coding: coding) { throw .overloaded }
-            try writeResponseHead(head, framing: framing, keeps: keeps, edited, to: out)
-        } catch {
-            out.truncate(to: mark)
-            redirects.failure = error
+        if let edited, let coding, !beginPage(edited, head, coding: coding) {
+            redirects.failure = .overloaded
+            return .cancel
+        }
+        let failure = withOutput(of: client) { out in
+            let mark = out.count
+            do throws(Rejection) {
+                try writeResponseHead(head, framing: framing, keeps: keeps, edited, to: out)
+                return nil as Rejection?
+            } catch {
+                out.truncate(to: mark)
+                return error
+            }
+        }
+        if let failure {
+            redirects.failure = failure
             return .cancel
         }
         responseBegins()

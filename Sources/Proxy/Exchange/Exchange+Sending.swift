@@ -9,9 +9,8 @@ extension Exchange {
     func writeRequestHead(for server: UpstreamServer, to out: ByteBuffer) throws(Rejection) {
         try withPlan { (plan) throws(Rejection) in
             guard let plan else { throw .internalError }
-            try uncounted(current) { (current) throws(Rejection) in
-                try write(current, plan, for: server, to: out)
-            }
+            guard let hop, redirects.hops > 0 else { return try write(request, plan, for: server, to: out) }
+            try write(hop, plan, for: server, to: out)
         }
     }
 

@@ -18,6 +18,10 @@ final class Exchange {
     let forwarded: ForwardedCache
     let responseWriter: ResponseWriter
     let instance: ByteBuffer
+    let log: WorkerLog
+    /// Where the next head to the client is written, by `withOutput`: of a connection of HTTP/1.1, of a stream.
+    private let clientOutput: ByteBuffer
+    private let streamHead: ByteBuffer
     let head: RequestHead
     /// The client's canonical request: what variables and every new send read.
     let request: CanonicalRequest
@@ -78,6 +82,9 @@ final class Exchange {
         forwarded = worker.forwarded
         responseWriter = worker.responseWriter
         instance = worker.instance
+        log = worker.workerLog
+        clientOutput = worker.clientOutput
+        streamHead = worker.streamHead
         snapshot = worker.snapshot
         rules = snapshot.rules
         trustedProxies = snapshot.trustedProxies
@@ -190,10 +197,11 @@ final class Exchange {
 
     @inline(always) private func load(_ plan: ChainPlan) {
         if let proxy = plan.proxy {
-            let upstream = snapshot.upstreams[proxy.upstream]
-            if upstream.isDemo { return startDemo() }
-            guard redirects.hops > 0 else { return startUpstream(upstream, proxy) }
-            startUpstream(upstreamForHop(upstream), proxy)
+            uncounted(snapshot.upstreams[proxy.upstream]) { upstream in
+                if upstream.isDemo { return startDemo() }
+                guard redirects.hops > 0 else { return startUpstream(upstream, proxy) }
+                startUpstream(upstreamForHop(upstream), proxy)
+            }
         } else if let block = plan.block {
             startBlock(block)
         } else if let serve = plan.serve {
@@ -207,7 +215,7 @@ final class Exchange {
         }
     }
 
-    @inline(always) func startUpstream(_ upstream: Upstream, _ proxy: ProxyPlan) {
+    func startUpstream(_ upstream: Upstream, _ proxy: ProxyPlan) {
         self.upstream = upstream
         if proxy.redirectMode == .follow, replayContent == nil, !contentIsComplete || contentReceived > 0, !replayIsLost {
             replayContent = worker.buffers.lease()
@@ -378,6 +386,17 @@ final class Exchange {
     }
 
     func responseBegins() { responseHasBegun = true }
+
+    /// Where the client's next head is written.
+    func withOutput<R>(of client: ClientEnd, _ body: (ByteBuffer) -> R) -> R {
+        switch client {
+        case .http1(let client):
+            client.with { worker.cork($0) }
+            return body(clientOutput)
+        case .http2: return body(streamHead)
+        }
+    }
+
     var isTunnel: Bool { client?.isTunnel ?? false }
     var asksForUpgrade: Bool { upgradeToken != nil }
 }

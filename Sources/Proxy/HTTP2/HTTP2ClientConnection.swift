@@ -140,11 +140,8 @@ final class HTTP2ClientConnection: HTTP2Connection {
     // MARK: Streams
 
     override func headersBegan(_ id: Int32, isRequest: Bool) -> Bool {
-        let block = worker.takeFieldBlock()
-        self.block = block
-        blockStream = id
-        block.begin(isRequest ? .request : .trailers, limits: worker.limits.head)
-        if isRequest { add(worker.takeClientStream(), id: id) }
+        beginBlock(isRequest ? .request : .trailers, of: id)
+        if isRequest { worker.takeClientStream().with { add($0, id: id) } }
         return true
     }
 

@@ -67,27 +67,32 @@ final class HTTP2ClientStream: HTTP2Stream {
         case .tooLarge: return refuse(.headerTooLarge)
         case nil: break
         }
-        let exchange = worker.takeExchange()
+        exchange = worker.takeExchange()
+        // The worker keeps it beyond this call when it is given back.
+        uncounted(exchange.unsafelyUnwrapped) { begin($0, block.text, on: client) }
+    }
+
+    private func begin(_ exchange: Exchange, _ text: ByteBuffer, on client: HTTP2ClientConnection) {
         do {
             // All of it, or it would not be what the fields said.
-            guard try HTTP1.parseRequest(block.text.span, limits: worker.limits.head, into: exchange.head) == block.text.count
-            else { return refuse(.badRequest, exchange) }
+            guard try HTTP1.parseRequest(text.span, limits: worker.limits.head, into: exchange.head) == text.count else {
+                return refuse(.badRequest, exchange)
+            }
         } catch {
             return refuse(Rejection(error), exchange)
         }
         exchange.head.cameOverHTTP2()
         if phase == .content {
             loop.setDeadline(self, after: worker.timeouts.bodyIdle)
-            if exchange.head.framing == .length(0) { return hold(exchange) }
+            if exchange.head.framing == .length(0) { return hold() }
         }
-        self.exchange = exchange
         exchange.begin(for: .http2(Uncounted(self)), client.facts, listener: client.listener)
     }
 
     /// A client that waits for 100 before its end would wait for a server that has not been asked (RFC 9110 section 10.1.1).
-    private func hold(_ exchange: Exchange) {
-        held = exchange
-        let head = exchange.head
+    private func hold() {
+        held = exchange.take()
+        guard let head = held?.head else { return }
         let waits = head.lines.contains { $0.id == .expect && HTTP1.listContains(head.bytes.span($0.value), "100-continue") }
         guard waits else { return }
         self.head.append("HTTP/1.1 100 Continue\r\n\r\n")

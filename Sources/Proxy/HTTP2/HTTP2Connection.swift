@@ -19,10 +19,9 @@ class HTTP2Connection: Connection {
     final let session: HTTP2Session!
     /// The header block that is being received; nil between blocks.
     final var block: FieldBlock? {
-        get { session?.block }
-        set { session?.block = newValue }
+        session?.block
     }
-    final var blockStream: Int32 = 0
+    private final var blockStream: Int32 = 0
     /// The loop keeps streams, also those that are spare; a place is empty as soon as its stream leaves.
     private(set) final var streams: [Uncounted<HTTP2Stream>?] = []
     private final var freeIndexes: [Int] = []
@@ -84,6 +83,12 @@ class HTTP2Connection: Connection {
     }
 
     // MARK: Streams
+
+    final func beginBlock(_ kind: FieldBlock.Kind, of stream: Int32) {
+        blockStream = stream
+        session.block = worker.takeFieldBlock()
+        uncounted(session.block.unsafelyUnwrapped) { $0.begin(kind, limits: worker.limits.head) }
+    }
 
     final func add(_ stream: HTTP2Stream, id: Int32) {
         let index = reserve()
@@ -376,8 +381,7 @@ class HTTP2Connection: Connection {
     }
 
     private final func dropBlock() {
-        guard let block else { return }
-        self.block = nil
+        guard let block = session?.takeBlock() else { return }
         worker.giveBack(block)
     }
 

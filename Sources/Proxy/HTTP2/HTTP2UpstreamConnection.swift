@@ -79,10 +79,7 @@ final class HTTP2UpstreamConnection: HTTP2Connection {
 
     override func headersBegan(_ id: Int32, isRequest: Bool) -> Bool {
         guard let hasHead = withUpstreamStream(id, { $0.hasHead }) else { return false }
-        let block = worker.takeFieldBlock()
-        self.block = block
-        blockStream = id
-        block.begin(hasHead ? .trailers : .response, limits: worker.limits.head)
+        beginBlock(hasHead ? .trailers : .response, of: id)
         return true
     }
 

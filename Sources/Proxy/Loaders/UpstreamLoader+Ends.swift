@@ -72,6 +72,10 @@ extension UpstreamLoader {
         phase = .idle
         if let stream = stream.take() { return release(stream) }
         guard let connection = connection.take() else { return }
+        letGo(of: connection, wasConnecting: wasConnecting, reusable: reusable)
+    }
+
+    private func letGo(of connection: UpstreamConnection, wasConnecting: Bool, reusable: Bool) {
         connection.work(for: nil)
         connection.dropInput()
         let server = connection.server
