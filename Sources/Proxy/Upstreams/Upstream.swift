@@ -156,10 +156,11 @@ final class Upstream {
 /// One server of an upstream: its addresses, and its idle connections with the latest used on top.
 final class UpstreamServer {
     let definition: ServerDefinition
-    /// SAFETY: an upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only
-    /// while the snapshot that owns it is held by its exchange.
-    unowned(unsafe) let upstream: Upstream
+    /// An upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only while the snapshot
+    /// that owns it is held by its exchange.
     private let owner: Uncounted<Upstream>
+    /// Counted.
+    var upstream: Upstream { owner.object }
     let worker: Worker
     private let loop: EventLoop
     /// The latest TLS session with this server.
@@ -188,7 +189,6 @@ final class UpstreamServer {
 
     init(_ definition: ServerDefinition, upstream: Upstream, worker: Worker, permits: ((SocketAddress) -> Bool)? = nil) {
         self.definition = definition
-        self.upstream = upstream
         owner = Uncounted(upstream)
         self.worker = worker
         loop = worker.loop
