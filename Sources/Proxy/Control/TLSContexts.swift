@@ -85,7 +85,7 @@ public enum TLSFiles {
         do throws(TLSError) {
             return try TLSCertificate(certificate: certificate, key: key)
         } catch {
-            throw Failure(path: error.text.contains("key") ? files.key : files.certificate, text: error.text)
+            throw Failure(path: error.isAboutKey ? files.key : files.certificate, text: error.text)
         }
     }
 

@@ -30,7 +30,7 @@ public final class TLSCertificate {
         hasExpired = unsafe copenssl_has_expired(chain[0]) != 0
         if unsafe X509_check_private_key(chain[0], secret) != 1 {
             ERR_clear_error()
-            throw TLSError("the key is not the certificate's")
+            throw TLSError("the key is not the certificate's", isAboutKey: true)
         }
     }
 
@@ -106,7 +106,8 @@ enum PEM {
             ERR_clear_error()
             throw TLSError(
                 isEncrypted != 0
-                    ? "the key is encrypted; it is to be given without a password" : "no private key in it that can be read (PEM)")
+                    ? "the key is encrypted; it is to be given without a password" : "no private key in it that can be read (PEM)",
+                isAboutKey: true)
         }
     }
 }

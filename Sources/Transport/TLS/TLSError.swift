@@ -3,7 +3,12 @@ internal import COpenSSL
 /// Why TLS could not be set up or was ended, as a sentence for the log.
 public struct TLSError: Error, Sendable, Equatable {
     public var text: String
-    public init(_ text: String) { self.text = text }
+    /// Of a certificate with its key, the latter is at fault.
+    public var isAboutKey: Bool
+    public init(_ text: String, isAboutKey: Bool = false) {
+        self.text = text
+        self.isAboutKey = isAboutKey
+    }
 
     /// The peer sent a request in plaintext.
     public var isPlainRequest: Bool { text == Self.plainRequest }
