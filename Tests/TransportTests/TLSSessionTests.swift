@@ -171,11 +171,11 @@ import Transport
         let authority = try LocalAuthority(owner: "a test")
         let one = try authority.issue()
         let other = try authority.issue()
-        #expect(throws: TLSError("the key is not the certificate's")) {
+        #expect(throws: TLSError("the key is not the certificate's", isAboutKey: true)) {
             try TLSCertificate(certificate: one.certificate, key: other.key)
         }
         #expect(throws: TLSError("no certificate in it (PEM)")) { try TLSCertificate(certificate: one.key, key: one.key) }
-        #expect(throws: TLSError("no private key in it that can be read (PEM)")) {
+        #expect(throws: TLSError("no private key in it that can be read (PEM)", isAboutKey: true)) {
             try TLSCertificate(certificate: one.certificate, key: one.certificate)
         }
         #expect(throws: TLSError.self) { try TLSCertificate(certificate: Array(one.certificate.dropLast(60)), key: one.key) }
