@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/openat2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -128,6 +129,17 @@ static inline int clinux_open_log(const char *path) {
 }
 static inline ssize_t clinux_send_now(int fd, const void *bytes, size_t length) {
     return send(fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+// A listening socket sees no connection that only begins: segments with SYN and without ACK are dropped, as if they were lost. A
+// filter of a TCP socket sees the TCP header at its start; the flags are its octet 13.
+static inline int clinux_drop_connections_to_come(int fd) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),   BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 static inline int clinux_poll(int fd, short events, int milliseconds) {
     struct pollfd entry = {.fd = fd, .events = events};

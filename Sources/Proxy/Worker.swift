@@ -165,7 +165,7 @@ final class Worker {
         let old = snapshot
         // First: what waits at a listener that goes is taken as the old configuration describes it.
         let kept = Set(sockets.map(\.descriptor))
-        for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.close() }
+        for listener in listeners where !kept.contains(listener.socket.descriptor) { listener.leave() }
         listeners.removeAll { !$0.isOpen }
         snapshot = fresh
         limits = fresh.configuration.limits

@@ -52,6 +52,10 @@ public enum Socket {
         return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &answer, &length) == 0 && answer != 0
     }
 
+    /// A listening TCP socket takes no more connections but those that are being made; who begins one now tries again within a
+    /// second, and finds whoever listens then. Best effort.
+    public static func refuseConnectionsToCome(_ descriptor: Int32) { _ = clinux_drop_connections_to_come(descriptor) }
+
     /// The next waiting connection; nil when there is none.
     public static func accept(_ listener: Int32) throws(SystemError) -> (descriptor: Int32, peer: SocketAddress)? {
         while true {

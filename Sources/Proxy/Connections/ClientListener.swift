@@ -51,12 +51,29 @@ final class ClientListener: EventHandler {
 
     func resume() { if isOpen { try? worker.loop.add(self, descriptor: socket.descriptor, levelTriggered: true) } }
 
-    /// Takes what is waiting, then closes: a connection in the queue of a closed socket would be reset.
-    func close() {
-        guard isOpen else { return }
+    /// Another address takes the place of this one: connections that are being made with this socket, which would be reset with it, are
+    /// waited for, as long as they take in a local network.
+    func leave() {
+        guard isOpen, !socket.isShared else { return close() }
+        Socket.refuseConnectionsToCome(socket.descriptor)
+        for _ in 0..<Self.mostPauses where FileSystemCalls.isReadable(socket.descriptor, within: Self.handshakeTime) { acceptAll() }
+        close()
+    }
+
+    /// Milliseconds.
+    private static let handshakeTime: Int32 = 5
+    private static let mostPauses = 10
+
+    private func acceptAll() {
         while let accepted = try? Socket.accept(socket.descriptor) {
             worker.accepted(accepted.descriptor, from: accepted.peer, at: self)
         }
+    }
+
+    /// Takes what is waiting, then closes: a connection in the queue of a closed socket would be reset.
+    func close() {
+        guard isOpen else { return }
+        acceptAll()
         isOpen = false
         worker.loop.remove(self, descriptor: socket.descriptor)
         if !socket.isShared { SystemCalls.close(socket.descriptor) }
