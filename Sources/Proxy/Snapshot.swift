@@ -81,6 +81,14 @@ final class Snapshot {
 
     var allUpstreams: [Upstream] { upstreams + Array(hopUpstreams.values) }
 
+    /// A newer configuration has taken over: nothing is pooled any more, also by what running exchanges still need.
+    func retire() {
+        isRetired = true
+        for upstream in allUpstreams { upstream.retire() }
+    }
+
+    private var isRetired = false
+
     /// Pools for an origin that a redirect names and that is no upstream of ours.
     func hopUpstream(_ key: HopKey, like template: Upstream, server: ServerDefinition, permits: @escaping (SocketAddress) -> Bool)
         -> Upstream
@@ -99,6 +107,7 @@ final class Snapshot {
             tls: server.scheme == .https ? tls.system : nil)
         upstream.add(UpstreamServer(server, upstream: upstream, worker: worker, permits: permits))
         hopUpstreams[key] = upstream
+        if isRetired { upstream.retire() }
         return upstream
     }
 

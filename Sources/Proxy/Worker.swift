@@ -96,6 +96,8 @@ final class Worker {
     /// The loop keeps them.
     private var spareClientStreams: [Uncounted<HTTP2ClientStream>] = []
     private var spareUpstreamStreams: [Uncounted<HTTP2UpstreamStream>] = []
+    /// Spare from the turn's end on: who sends again within the stack that ended a stream does not get that one.
+    private var endedUpstreamStreams: [HTTP2UpstreamStream] = []
     private static let mostSpareStreams = 1024
     /// Content of a known length of which at least so much is to come goes from socket to socket.
     static let smallestSplice: UInt64 = 128 * 1024
@@ -138,6 +140,7 @@ final class Worker {
             flushUpstreamOutput()
             flushClientOutput()
             if !departed.isEmpty { departed.removeAll(keepingCapacity: true) }
+            if !endedUpstreamStreams.isEmpty { takeBackUpstreamStreams() }
         }
         receiver = try MailboxReceiver(mailbox, on: loop) { [unowned(unsafe) self] message in receive(message) }
     }
@@ -174,7 +177,7 @@ final class Worker {
         exchanges = ExchangePool()
         if let unused = next.take() { departed.append(unused) }
         snapshot.openUpstreams(for: self, workers: workerCount)
-        for upstream in old.allUpstreams { upstream.retire() }
+        old.retire()
         // Clients of HTTP/2 are sent elsewhere, and find the new configuration there; others do with their next connection.
         for case let client as HTTP2ClientConnection in loop.present { client.drain() }
         for socket in sockets where !listeners.contains(where: { $0.socket.descriptor == socket.descriptor }) {
@@ -204,7 +207,7 @@ final class Worker {
             if let client = handler as? ClientConnection { client.drain() }
             if let client = handler as? HTTP2ClientConnection { client.drain() }
         }
-        for upstream in snapshot.allUpstreams { upstream.retire() }
+        snapshot.retire()
     }
 
     // MARK: Clients
@@ -362,12 +365,17 @@ final class Worker {
         return stream
     }
 
-    func giveBack(_ stream: HTTP2UpstreamStream) {
-        if spareUpstreamStreams.count < Self.mostSpareStreams {
-            spareUpstreamStreams.append(Uncounted(stream))
-        } else {
-            loop.remove(stream)
+    func giveBack(_ stream: HTTP2UpstreamStream) { endedUpstreamStreams.append(stream) }
+
+    private func takeBackUpstreamStreams() {
+        for stream in endedUpstreamStreams {
+            if spareUpstreamStreams.count < Self.mostSpareStreams {
+                spareUpstreamStreams.append(Uncounted(stream))
+            } else {
+                loop.remove(stream)
+            }
         }
+        endedUpstreamStreams.removeAll(keepingCapacity: true)
     }
 
     func giveBack(_ stream: HTTP2ClientStream) {

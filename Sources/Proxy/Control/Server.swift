@@ -290,7 +290,10 @@ public final class Server {
             for warning in fresh.warnings { logWriter.log(.warn, warning) }
             logWriter.log(.info, "configuration reloaded")
             // The workers answer in the order of their messages: once they report, they have let go of old listeners.
-            collectReports { [unowned self] _ in sockets.closeForgotten(generation) }
+            // One that has not answered may use them yet: the next reload closes them.
+            collectReports { [unowned self] reports in
+                if reports.count == workers.count { sockets.closeForgotten(generation) }
+            }
             return nil
         }
     }

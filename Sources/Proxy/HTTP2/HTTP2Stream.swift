@@ -67,6 +67,7 @@ class HTTP2Stream: EventHandler {
         movedCount = 0
         unsentStart = 0
         stashed = .empty
+        unsafe direct = nil
     }
 
     /// Counted: for what does not happen to every stream.
@@ -75,6 +76,8 @@ class HTTP2Stream: EventHandler {
     /// It is part of no connection any more.
     final func leave() {
         dropInput()
+        // What is being sent is nothing to the stream that this object is next.
+        unsafe direct = nil
         index = -1
         dropOutput()
         loop.clearDeadline(self)
@@ -123,14 +126,16 @@ class HTTP2Stream: EventHandler {
     }
 
     private final func sendDirectly(_ content: Span<UInt8>, over connection: HTTP2Connection) {
+        let id = id
         unsafe content.withUnsafeBytes { bytes in
             unsafe direct = bytes
             change()
             connection.transmit()
-            guard let rest = unsafe direct else { return }
+            // The stream may have ended meanwhile.
+            guard index >= 0, self.id == id, owner.with({ $0 === connection }), let rest = unsafe direct else { return }
             unsafe direct = nil
-            // What the library has not taken; the stream may have ended meanwhile.
-            guard rest.count > 0, index >= 0 else { return }
+            // What the library has not taken.
+            guard rest.count > 0 else { return }
             let buffer = buffers.lease()
             unsafe buffer.append(rest)
             unsent = buffer

@@ -156,8 +156,7 @@ final class Upstream {
 /// One server of an upstream: its addresses, and its idle connections with the latest used on top.
 final class UpstreamServer {
     let definition: ServerDefinition
-    /// An upstream owns its servers; a connection holds its server and, by this, may outlive a retired upstream only while the snapshot
-    /// that owns it is held by its exchange.
+    /// An upstream owns its servers; connections hold both.
     private let owner: Uncounted<Upstream>
     /// Counted.
     var upstream: Upstream { owner.object }

@@ -4,6 +4,8 @@ internal import Transport
 /// The upstream's end: a connection that one loader uses at a time, and that waits in its server's pool in between.
 final class UpstreamConnection: Connection {
     let server: UpstreamServer
+    /// For as long as there is a connection to it: it may be retired, and its snapshot gone, meanwhile.
+    private let upstream: Upstream
     /// The socket is; with TLS the handshake comes next.
     private(set) var isConnected: Bool
     let client: ProxiedClient?
@@ -21,6 +23,7 @@ final class UpstreamConnection: Connection {
     /// `client`: for whom it is opened, where the server is told so (the PROXY protocol).
     init(worker: Worker, descriptor: Int32, server: UpstreamServer, isConnected: Bool, client: ProxiedClient?, isForUpgrade: Bool) {
         self.server = server
+        upstream = server.upstream
         self.isConnected = isConnected
         self.client = client
         self.isForUpgrade = isForUpgrade
@@ -158,6 +161,6 @@ final class UpstreamConnection: Connection {
         loader = nil
         if worker.isCorked(self) { worker.dropUpstreamOutput() }
         closeDescriptor(reset: reset)
-        server.upstream.connectionClosed()
+        upstream.connectionClosed()
     }
 }
