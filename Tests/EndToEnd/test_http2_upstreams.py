@@ -2,9 +2,10 @@
 import signal, socket, struct, threading
 
 import h2.errors
+import hpack
 import pytest
 
-from harness import PATIENCE, Client, Gone, eventually, free_port
+from harness import PATIENCE, Client, Gone, Wire, eventually, free_port
 from http2 import *
 
 CONFIG = """
@@ -293,3 +294,49 @@ def test_more_or_less_content_than_was_said_is_never_given_an_end(proxy):
                 raise Gone("refused altogether")
             list(client.pieces(head))
         server.stop()
+
+
+def test_what_one_request_was_sending_is_never_sent_for_another(proxy):
+    """Both streams end by faults of the upstream's while the first one's content is being sent; the second is tried again."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        one = proxy('listen: 127.0.0.1:@LISTEN@\nupstreams: {default: {url: "http://127.0.0.1:@ORIGIN@", protocol: h2c}}\nworkers: 1\n',
+                    ORIGIN=listener.getsockname()[1])
+        with one.client() as warm, one.client() as first, one.client() as second:
+            warm.request(target="/warm")
+            upstream = Wire(listener.accept()[0])
+            heads, content, encoder, decoder = {}, {}, hpack.Encoder(), hpack.Decoder()
+
+            def until(kind, more=lambda stream: True):
+                """The stream of the next such frame."""
+                while True:
+                    head = upstream.take(9)
+                    payload, stream = upstream.take(int.from_bytes(head[:3], "big")), int.from_bytes(head[5:], "big")
+                    if head[3] == SETTINGS and not head[4] & ACK:
+                        upstream.send(settings(flags=ACK))
+                    if head[3] == HEADERS:
+                        heads[stream] = dict(decoder.decode(payload))
+                    if head[3] == DATA:
+                        content[stream] = content.get(stream, b"") + payload
+                    if head[3] == kind and more(stream):
+                        return stream
+
+            upstream.take(24)
+            upstream.send(settings({MAX_CONCURRENT_STREAMS: 100}) + frame(WINDOW_UPDATE, 0, 0, struct.pack("!I", 1 << 20)))
+            upstream.send(frame(HEADERS, END_HEADERS | END_STREAM, until(HEADERS), encoder.encode([(":status", "204")])))
+            assert warm.response().status == 204
+            first.send("POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n0123456789")
+            streams = [until(HEADERS)]
+            until(DATA)
+            second.send("PUT /second HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n")
+            streams.append(until(HEADERS))
+            # All of this is there when the proxy looks again.
+            one.signal(signal.SIGSTOP)
+            faulty = b"\x88\x00\x03B d\x01x"  # :status 200, and a field whose name is none
+            upstream.send(b"".join(frame(HEADERS, END_HEADERS, stream, faulty) for stream in streams))
+            first.send(b"of the first" * 3500)
+            one.signal(signal.SIGCONT)
+            again = until(HEADERS)
+            assert heads[again][":path"] == "/second"
+            second.send(b"of the second" * 3000 + bytes(50000 - 39000))
+            until(DATA, lambda stream: stream == again and len(content[again]) >= 50000)
+            assert content[again].startswith(b"of the second") and b"first" not in content[again]

@@ -308,6 +308,33 @@ def test_the_administration_s_address_changes_on_its_port(proxy, origin):
         assert admin.ask(target="/healthz", host="localhost").status == 200
 
 
+def test_a_redirect_that_is_followed_after_a_reload_leaves_no_connection_behind(proxy, origin):
+    """The pool of the redirect's origin is the old configuration's, and goes with it."""
+    came, go = threading.Event(), threading.Event()
+    there = origin(lambda request, wire: reply(wire, "there"), host="127.0.0.2")
+
+    def redirects(request, wire):
+        came.set()
+        assert go.wait(10)
+        reply(wire, "", "302 Found", {"Location": "http://127.0.0.2:%d/" % there.port})
+
+    config = """
+listen: 127.0.0.1:@LISTEN@
+upstreams: {default: {url: "http://127.0.0.1:@ORIGIN@", timeouts: {idle: 60s}}}
+rules: [{name: all, proxy: {upstream: default, redirects: {follow: any}}}]
+workers: 1
+"""
+    one = proxy(config, ORIGIN=origin(redirects).port)
+    with one.client() as client:
+        client.request()
+        assert came.wait(10)
+        assert not one.reload_to(config)
+        go.set()
+        assert client.response().text == "there"
+    eventually(lambda: not there.open)
+    assert one.ask().text == "there"
+
+
 def test_listeners_that_ask_for_any_port_get_one_each_and_keep_it(proxy):
     config = "listeners: ['127.0.0.1:@LISTEN@', '127.0.0.1:0', {address: '127.0.0.1:0', h2c: true}]\nupstream: demo\n"
     one = proxy(config)
