@@ -73,18 +73,17 @@ public final class Server {
             // Watched before it is read, so that no change is missed, and read before a client can connect.
             watched = WatchedFiles(configuration, dependencies: options.watchesConfiguration ? dependencies : [])
             contexts = try tls.adopt(configuration, workers: count)
-            _ = try sockets.adopt(configuration.listeners)
         } catch let failure as TLSFiles.Failure {
             throw StartFailure(text: "\(failure.path): \(failure.text)", isConfiguration: true)
-        } catch let failure as ListeningSockets.Failure {
-            throw StartFailure(text: failure.text, isConfiguration: false)
         } catch {
             throw StartFailure(text: "can not start: \(error)", isConfiguration: false)
         }
         indexes = labels.adopt(configuration)
         do {
-            // Before the workers: nobody is served by a process that does not stay.
+            // Before the listeners, so that whoever can connect can also reload and ask for the status; and these before the workers:
+            // nobody is served by a process that does not stay.
             admin = try AdminListener(server: self)
+            _ = try sockets.adopt(configuration.listeners)
             startWorkers(count, contexts)
             try addHandlers()
         } catch {
