@@ -70,7 +70,13 @@ final class AdminListener: EventHandler {
 
     private func openSocket(_ path: String) throws {
         let descriptor = try UnixSocketFile.listen(path: path, mode: 0o600)
-        try add(Door(server: server, descriptor: descriptor, isLocal: true, definition: nil))
+        do {
+            try add(Door(server: server, descriptor: descriptor, isLocal: true, definition: nil))
+        } catch {
+            SystemCalls.close(descriptor)
+            UnixSocketFile.remove(path)
+            throw error
+        }
         socketPath = path
     }
 

@@ -84,7 +84,9 @@ final class ListeningSockets {
 
     /// At the end of the process: what it made in the file system goes with it.
     func removeFiles() {
-        for entry in entries { if case .unix(let path, _) = entry.definition.address { UnixSocketFile.remove(path) } }
+        for entry in entries + forgotten.map(\.entry) {
+            if case .unix(let path, _) = entry.definition.address { UnixSocketFile.remove(path) }
+        }
     }
 
     func sockets(forWorker index: Int) -> [ListeningSocket] {
