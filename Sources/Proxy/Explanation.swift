@@ -41,7 +41,7 @@ public struct Explanation {
                 client: facts, trusted: configuration.trustedProxies, settings: snapshot.canonical, instance: instance.span)
             canonicalURL = Self.text(request)
             let decision = Decision()
-            snapshot.rules.take(request, client: facts, into: decision)
+            snapshot.rules.take(request, into: decision)
             var fallen: Set<Int> = []
             while let rule = decision.action, let serve = snapshot.rules.plan(for: decision).serve {
                 let answer = FileExplanation(serve, rule: rule, request, snapshot.files)
@@ -49,9 +49,9 @@ public struct Explanation {
                 guard answer.fallsThrough else { break }
                 passed.append("\(snapshot.rules.name(rule)): \(answer.action)")
                 fallen.insert(rule)
-                snapshot.rules.takeOn(request, client: facts, into: decision)
+                snapshot.rules.takeOn(request, into: decision)
             }
-            rules = snapshot.rules.explain(request, client: facts, fallenThrough: fallen)
+            rules = snapshot.rules.explain(request, fallenThrough: fallen)
             guard decision.action != nil else { throw fallen.isEmpty ? .noRule : .notFound }
             try describe(snapshot.rules.plan(for: decision), request, context, instance, configuration)
         } catch {

@@ -17,7 +17,7 @@ public struct RuleExplanation: Sendable, Equatable {
 extension RuleSet {
     /// Looks at every rule in order; those in `fallenThrough` have no file for the request. Not for the request path.
     public func explain(
-        _ request: CanonicalRequest, client: ClientFacts, fallenThrough: Set<Int> = []
+        _ request: CanonicalRequest, fallenThrough: Set<Int> = []
     ) -> [RuleExplanation] {
         var isBehind = false
         return definitions.indices.map { rule in

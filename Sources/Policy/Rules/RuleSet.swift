@@ -17,7 +17,7 @@ public final class Decision {
 
 /// All rules, compiled for one worker: finds those that a request matches and what they do together.
 ///
-/// A rule is filed under its most selective hosts and paths, so that the cost of ``take(_:client:into:from:)`` is that of the
+/// A rule is filed under its most selective hosts and paths, so that the cost of ``take(_:into:from:)`` is that of the
 /// rules that may match, not of all. Every candidate's keys are verified in full.
 public final class RuleSet {
     let definitions: [RuleDefinition]
@@ -50,7 +50,7 @@ public final class RuleSet {
     public func name(_ rule: Int) -> String { definitions[rule].name }
 
     /// Appends the rules that match, in order from rule `start` on, up to and with the first that has an action.
-    public func take(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision, from start: Int = 0) {
+    public func take(_ request: CanonicalRequest, into decision: Decision, from start: Int = 0) {
         index.begin(host: request.host, path: request.path, from: start)
         var rule = index.next()
         while rule >= 0 {
@@ -66,10 +66,10 @@ public final class RuleSet {
     }
 
     /// The rule that took the request has no file for it: the chain goes on behind that rule, whose edits stay.
-    public func takeOn(_ request: CanonicalRequest, client: ClientFacts, into decision: Decision) {
+    public func takeOn(_ request: CanonicalRequest, into decision: Decision) {
         guard let action = decision.action else { return }
         decision.action = nil
-        take(request, client: client, into: decision, from: action + 1)
+        take(request, into: decision, from: action + 1)
     }
 
     /// A matcher that can not tell denies: the rule does not take the request, unless it is one that blocks.

@@ -92,7 +92,7 @@ enum RuleFixture {
 
     static func take(_ rules: RuleSet, _ request: CanonicalRequest, from start: Int = 0) -> Decision {
         let decision = Decision()
-        rules.take(request, client: client(), into: decision, from: start)
+        rules.take(request, into: decision, from: start)
         return decision
     }
 

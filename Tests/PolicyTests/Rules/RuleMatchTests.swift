@@ -11,7 +11,7 @@ struct RuleMatchTests {
         match(&definition)
         let rules = RuleFixture.rules([RuleFixture.rule("m") { $0.match = definition }], lists: lists)
         let found = RuleFixture.take(rules, request).action == 0
-        let explanation = rules.explain(request, client: RuleFixture.client())[0]
+        let explanation = rules.explain(request)[0]
         #expect(explanation.matches == found)
         #expect((explanation.refusal == nil) == found)
         return found
@@ -159,7 +159,7 @@ struct RuleMatchTests {
         var match = MatchDefinition()
         match.hosts = [.exact("b.test"), .subdomains(of: "c.test")]
         let rules = RuleFixture.rules([RuleFixture.rule("m") { $0.match = match }, RuleFixture.rule("all")])
-        let explained = rules.explain(RuleFixture.request(), client: RuleFixture.client())
+        let explained = rules.explain(RuleFixture.request())
         #expect(explained[0].refusal == "host: a.test is not b.test or *.c.test")
         #expect(explained[1].matches && !explained[1].isBehindTheAction)
     }
