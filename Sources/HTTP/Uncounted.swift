@@ -15,7 +15,6 @@ public struct Uncounted<Object: AnyObject> {
 
     @inlinable @inline(always)
     public func with<R>(_ body: (Object) -> R) -> R { unsafe reference._withUnsafeGuaranteedRef(body) }
-
 }
 
 /// Uses what a stored property refers to without counting a reference. Precondition: the property's object outlives the call, also

@@ -378,6 +378,7 @@ final class Worker {
         endedUpstreamStreams.removeAll(keepingCapacity: true)
     }
 
+    /// Spare at once: only a head that is received takes one, and none is within a stack that ends a stream.
     func giveBack(_ stream: HTTP2ClientStream) {
         if spareClientStreams.count < Self.mostSpareStreams {
             spareClientStreams.append(Uncounted(stream))

@@ -728,6 +728,29 @@ def test_a_header_block_that_does_not_end_has_its_deadline_behind_a_goaway_too(p
         assert one.exit_status() == 0
 
 
+def test_a_stop_behind_a_reload_waits_for_no_header_block(proxy, origin):
+    one = proxy(CONFIG + "timeouts: {header: 60s, shutdown: 60s}\n", ORIGIN=origin().port)
+    with HTTP2(one.port) as client:
+        client.fetch()
+        client.send(frame(HEADERS, END_STREAM, 3, client.encode(request())))
+        client.try_send = lambda data: None
+        one.signal(signal.SIGHUP)
+        client.until(lambda: client.goaway and client.goaway.last != 0x7fffffff)
+        one.signal(signal.SIGTERM)
+        assert one.exit_status() == 0
+
+
+@pytest.mark.parametrize("trailers", [False, True])
+def test_a_request_that_is_held_over_a_reload_begins_under_the_new_configuration(proxy, origin, trailers):
+    one = proxy(CONFIG, ORIGIN=origin(lambda request, wire: reply(wire, request.get("authorization"))).port)
+    with HTTP2(one.port) as client:
+        client.headers(1, request("POST", fields=[("content-length", "0")]), end=False)
+        client.ping()
+        assert not one.reload_to(CONFIG.replace("T0KEN", "NEW"))
+        client.headers(1, [("x-end", "1")]) if trailers else client.send(frame(DATA, END_STREAM, 1))
+        assert client.response(1).text == "Bearer NEW"
+
+
 def test_a_reload_lets_streams_finish_and_sends_new_ones_elsewhere(proxy, origin):
     gate = threading.Event()
 

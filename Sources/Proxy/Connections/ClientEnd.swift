@@ -75,15 +75,7 @@ enum ClientEnd {
 
     // MARK: The response, as text of HTTP/1.1
 
-    /// Where the next head is written.
-    func output() -> ByteBuffer {
-        switch self {
-        case .http1(let client): client.with { $0.output() }
-        case .http2(let client): client.with { $0.output() }
-        }
-    }
-
-    /// An interim head stands in `output()`.
+    /// An interim head stands in the output.
     func informationalWritten() {
         switch self {
         case .http1(let client): client.with { $0.worker.flushClientOutput() }

@@ -51,8 +51,8 @@ final class ClientListener: EventHandler {
 
     func resume() { if isOpen { try? worker.loop.add(self, descriptor: socket.descriptor, levelTriggered: true) } }
 
-    /// Another address takes the place of this one: connections that are being made with this socket, which would be reset with it, are
-    /// waited for, as long as they take in a local network.
+    /// Closes when a reload names it no more, while others may listen in its place: connections that are being made with this socket, which
+    /// would be reset with it, are waited for, as long as they take in a local network.
     func leave() {
         guard isOpen, !socket.isShared else { return close() }
         Socket.refuseConnectionsToCome(socket.descriptor)

@@ -72,7 +72,16 @@ extension Exchange {
             body.append(rejection.sentence)
             body.append("\n")
         }
-        let out = client.output()
+        withOutput(of: client) { writeErrorHead(rejection, length: body.count, isProblem: isProblem, keeps: keeps, to: $0) }
+        client.responseBegins(.length(UInt64(body.count)))
+        record.status = rejection.status
+        if head.method != .head {
+            client.sendContent(body.span)
+            record.bytesOut = UInt64(body.count)
+        }
+    }
+
+    private func writeErrorHead(_ rejection: Rejection, length: Int, isProblem: Bool, keeps: Bool, to out: ByteBuffer) {
         out.append("HTTP/1.1 ")
         out.append(decimal: rejection.status)
         out.append(UInt8(ascii: " "))
@@ -83,7 +92,7 @@ extension Exchange {
         out.append("\r\nCache-Control: no-store\r\nAuthproxy-Error: ")
         out.append(rejection.reason)
         out.append("\r\nContent-Length: ")
-        out.append(decimal: body.count)
+        out.append(decimal: length)
         if rejection.status == 503 { out.append("\r\nRetry-After: 1") }
         if rejection == .methodNotAllowed {
             // Once a rule has taken the request, it is a file that was asked for.
@@ -95,12 +104,6 @@ extension Exchange {
             out.append("\r\nConnection: keep-alive")
         }
         out.append("\r\n\r\n")
-        client.responseBegins(.length(UInt64(body.count)))
-        record.status = rejection.status
-        if head.method != .head {
-            client.sendContent(body.span)
-            record.bytesOut = UInt64(body.count)
-        }
     }
 
     /// Accept names a JSON type (RFC 9457); a preference by quality is more than an error page needs.

@@ -17,7 +17,7 @@ extension Exchange: LoaderDelegate {
         guard let client, self.head.version != .http10 else { return }
         // RFC 9110 10.1.1: a client that did not ask for 100 gets none from us.
         if head.status == 100 && !self.head.expectsContinue { return }
-        worker.responseWriter.writeInformational(head, to: client.output())
+        withOutput(of: client) { responseWriter.writeInformational(head, to: $0) }
         client.informationalWritten()
     }
 
@@ -41,18 +41,10 @@ extension Exchange: LoaderDelegate {
             redirects.failure = .overloaded
             return .cancel
         }
-        let failure = withOutput(of: client) { out in
-            let mark = out.count
-            do throws(Rejection) {
-                try writeResponseHead(head, framing: framing, keeps: keeps, edited, to: out)
-                return nil as Rejection?
-            } catch {
-                out.truncate(to: mark)
-                return error
-            }
-        }
-        if let failure {
-            redirects.failure = failure
+        do throws(Rejection) {
+            try writeResponseHead(head, framing: framing, keeps: keeps, edited, to: client)
+        } catch {
+            redirects.failure = error
             return .cancel
         }
         responseBegins()
@@ -75,12 +67,9 @@ extension Exchange: LoaderDelegate {
             redirects.failure = .upstreamProtocolError
             return .cancel
         }
-        let out = client.output()
-        let mark = out.count
         do {
-            try writeResponseHead(head, framing: .none, keeps: true, nil, to: out)
+            try writeResponseHead(head, framing: .none, keeps: true, nil, to: client)
         } catch {
-            out.truncate(to: mark)
             return .cancel
         }
         responseBegins()

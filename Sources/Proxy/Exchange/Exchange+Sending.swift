@@ -87,11 +87,20 @@ extension Exchange {
 
     // MARK: The response's head
 
+    /// Nothing of it is left in the output when this throws.
     func writeResponseHead(
-        _ head: ResponseHead, framing: BodyFraming, keeps: Bool, _ page: PageResponse?, to out: ByteBuffer
+        _ head: ResponseHead, framing: BodyFraming, keeps: Bool, _ page: PageResponse?, to client: ClientEnd
     ) throws(Rejection) {
-        try withPlan { (plan) throws(Rejection) in
-            try write(head, plan, framing: framing, keeps: keeps, page, to: out)
+        try withOutput(of: client) { (out) throws(Rejection) in
+            let mark = out.count
+            do throws(Rejection) {
+                try withPlan { (plan) throws(Rejection) in
+                    try write(head, plan, framing: framing, keeps: keeps, page, to: out)
+                }
+            } catch {
+                out.truncate(to: mark)
+                throw error
+            }
         }
     }
 

@@ -102,7 +102,7 @@ final class Exchange {
     // MARK: 1 Canonicalise
 
     func begin(for client: ClientEnd, _ facts: ClientFacts, listener: Int) {
-        if canonicalise(for: client, facts, listener) { take(request, of: facts) }
+        if canonicalise(for: client, facts, listener) { take(request) }
     }
 
     /// A head that was read, of a request that does not come to its end: it is refused by name.
@@ -168,10 +168,10 @@ final class Exchange {
 
     // MARK: 2 Take
 
-    private func take(_ current: CanonicalRequest, of client: ClientFacts) {
+    private func take(_ current: CanonicalRequest) {
         precondition(!isTagged, "a tagged exchange is not taken twice")
         decision.reset()
-        rules.take(current, client: client, into: decision, from: 0)
+        rules.take(current, into: decision)
         isTagged = true
         guard decision.action != nil else {
             // A hop that no rule takes is sent as it is; a client's request is not.
@@ -183,7 +183,7 @@ final class Exchange {
     /// The rule that took the request has no file for it: the chain goes on behind it.
     func fallThrough() {
         loader = .none
-        rules.takeOn(current, client: context.client, into: decision)
+        rules.takeOn(current, into: decision)
         guard decision.action != nil else { return redirects.hops > 0 ? sendUntakenHop() : fail(.notFound) }
         load()
     }
@@ -322,7 +322,7 @@ final class Exchange {
         plan = nil
         loader = .none
         becomeHop(hop)
-        take(current, of: context.client)
+        take(current)
     }
 
     // MARK: Ends
@@ -388,12 +388,12 @@ final class Exchange {
     func responseBegins() { responseHasBegun = true }
 
     /// Where the client's next head is written.
-    func withOutput<R>(of client: ClientEnd, _ body: (ByteBuffer) -> R) -> R {
+    func withOutput<R, E>(of client: ClientEnd, _ body: (ByteBuffer) throws(E) -> R) throws(E) -> R {
         switch client {
         case .http1(let client):
             client.with { worker.cork($0) }
-            return body(clientOutput)
-        case .http2: return body(streamHead)
+            return try body(clientOutput)
+        case .http2: return try body(streamHead)
         }
     }
 

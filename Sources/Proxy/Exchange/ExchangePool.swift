@@ -17,8 +17,7 @@ struct ExchangePool {
         return exchange
     }
 
-    /// `now` is the loop's clock, in milliseconds.
-    /// False when there are enough.
+    /// False when there are enough. `now` is the loop's clock, in milliseconds.
     mutating func giveBack(_ exchange: Exchange, now: Int64) -> Bool {
         guard spare.count < Self.most else { return false }
         if now >= intervalEnds { trim(now) }

@@ -172,6 +172,11 @@ final class HTTP2ClientConnection: HTTP2Connection {
     /// The worker goes away, or what the connection came by does: streams end, new ones go elsewhere (RFC 9113 section 6.8).
     func drain() {
         if phase == .lingering, worker.isDraining, !hasUnsentOutput { loop.setDeadline(self, after: worker.lingerTime) }
+        if phase == .ended, worker.isDraining, isTimed {
+            // What had a header block's time has a stop's.
+            isTimed = false
+            setDeadline()
+        }
         guard phase == .open else { return }
         phase = .announced
         // Another deadline takes the place of a header block's, which begins anew behind it.

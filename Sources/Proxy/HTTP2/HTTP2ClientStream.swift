@@ -72,7 +72,7 @@ final class HTTP2ClientStream: HTTP2Stream {
         uncounted(exchange.unsafelyUnwrapped) { begin($0, block.text, on: client) }
     }
 
-    private func begin(_ exchange: Exchange, _ text: ByteBuffer, on client: HTTP2ClientConnection) {
+    private func begin(_ exchange: Exchange, _ text: ByteBuffer, on client: HTTP2ClientConnection, isHeld: Bool = false) {
         do {
             // All of it, or it would not be what the fields said.
             guard try HTTP1.parseRequest(text.span, limits: worker.limits.head, into: exchange.head) == text.count else {
@@ -82,7 +82,7 @@ final class HTTP2ClientStream: HTTP2Stream {
             return refuse(Rejection(error), exchange)
         }
         exchange.head.cameOverHTTP2()
-        if phase == .content {
+        if phase == .content, !isHeld {
             loop.setDeadline(self, after: worker.timeouts.bodyIdle)
             if exchange.head.framing == .length(0) { return hold() }
         }
@@ -100,21 +100,25 @@ final class HTTP2ClientStream: HTTP2Stream {
     }
 
     private func beginHeld() {
-        guard let held else { return }
-        self.held = nil
-        exchange = held
-        held.begin(for: .http2(Uncounted(self)), facts, listener: listener)
+        guard let held = held.take() else { return }
+        guard let client, held.snapshot !== worker.snapshot else {
+            exchange = held
+            return held.begin(for: .http2(Uncounted(self)), facts, listener: listener)
+        }
+        // A request begins under the configuration of that moment; its head is read anew, since the limits may be others too.
+        let fresh = worker.takeExchange()
+        exchange = fresh
+        begin(fresh, held.head.bytes, on: client, isHeld: true)
+        worker.giveBack(held)
     }
 
     private func dropHeld() {
-        guard let held else { return }
-        self.held = nil
+        guard let held = held.take() else { return }
         worker.giveBack(held)
     }
 
     private func refuseHeld(_ rejection: Rejection) {
-        guard let held else { return }
-        self.held = nil
+        guard let held = held.take() else { return }
         exchange = held
         held.refuseRequest(rejection, for: .http2(Uncounted(self)), facts, listener: listener)
     }
@@ -225,9 +229,7 @@ final class HTTP2ClientStream: HTTP2Stream {
 
     // MARK: The response
 
-    func output() -> ByteBuffer { head }
-
-    /// The head stands in `output()`.
+    /// The head stands in the output.
     func responseBegins(_ framing: BodyFraming) {
         defer { head.clear() }
         guard index >= 0 else { return }
@@ -288,7 +290,7 @@ final class HTTP2ClientStream: HTTP2Stream {
         }
     }
 
-    /// The upstream has switched protocols; its 101 stands in `output()`.
+    /// The upstream has switched protocols; its 101 stands in the output.
     func becomeTunnel() {
         phase = .tunnel
         defer { head.clear() }

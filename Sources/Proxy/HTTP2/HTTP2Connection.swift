@@ -18,9 +18,7 @@ class HTTP2Connection: Connection {
     /// Nil when there was no memory for one.
     final let session: HTTP2Session!
     /// The header block that is being received; nil between blocks.
-    final var block: FieldBlock? {
-        session?.block
-    }
+    final var block: FieldBlock? { session?.block }
     private final var blockStream: Int32 = 0
     /// The loop keeps streams, also those that are spare; a place is empty as soon as its stream leaves.
     private(set) final var streams: [Uncounted<HTTP2Stream>?] = []
@@ -258,6 +256,7 @@ class HTTP2Connection: Connection {
     final func stash(_ content: Span<UInt8>, behind range: inout ByteRange) -> Bool {
         if stash == nil { stash = worker.frameBuffers.lease() }
         return uncounted(stash.unsafelyUnwrapped) { stash in
+            if stash.count >= Self.mostStashed { return false }
             if range.isEmpty {
                 range = ByteRange(stash.count, content.count)
             } else if range.end == stash.count {
@@ -269,6 +268,9 @@ class HTTP2Connection: Connection {
             return true
         }
     }
+
+    /// Beyond, while nothing may be sent, streams keep what they have themselves.
+    private static let mostStashed = 128 * 1024
 
     final func appendStashed(_ range: ByteRange, to out: ByteBuffer) {
         guard stash != nil else { return }

@@ -16,7 +16,7 @@ final class HTTP2Session {
         case over
     }
 
-    /// The connection that owns this session, for as long as itself.
+    /// What owns this object, for as long as itself.
     private(set) var connection: Uncounted<HTTP2Connection>!
     private let memory: HTTP2Memory
     let handle: OpaquePointer

@@ -116,10 +116,10 @@ class HTTP2Stream: EventHandler {
     final func send(_ content: Span<UInt8>) {
         guard content.count > 0, index >= 0 else { return }
         owner.with { connection in
-            if content.count >= Self.smallestDirect, pending == 0, !connection.session.isReceiving {
-                return sendDirectly(content, over: connection)
-            }
-            if unsent != nil || isBlocked || !connection.stash(content, behind: &stashed) { keepUnsent(content, connection) }
+            let isSmall = content.count < Self.smallestDirect
+            if !isSmall, pending == 0, !connection.session.isReceiving { return sendDirectly(content, over: connection) }
+            let isStashed = isSmall && unsent == nil && !isBlocked && connection.stash(content, behind: &stashed)
+            if !isStashed { keepUnsent(content, connection) }
             change()
             if !isBlocked, pending > Self.mostGathered || connection.isStashFull { connection.transmit() }
         }
