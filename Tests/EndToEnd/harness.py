@@ -248,6 +248,18 @@ def echo(request, wire):
     reply(wire, json.dumps(told), headers={"Content-Type": "application/json"})
 
 
+def connections(listener):
+    """Each connection that is made, until the listener is closed."""
+    while True:
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            return
+        if sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield sock
+
+
 class Origin:
     """A scripted origin: `handler(request, wire)` is called for each head and reads the content itself if it wants to."""
 
@@ -268,13 +280,7 @@ class Origin:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            if sock.family != socket.AF_UNIX:
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for sock in connections(self.listener):
             with self.lock:
                 self.connections += 1
                 self.open.add(sock)

@@ -3,7 +3,7 @@ import queue, socket, ssl, threading
 
 import h2.config, h2.connection, h2.errors, h2.events, h2.exceptions, h2.settings
 
-from harness import PATIENCE, Gone
+from harness import PATIENCE, Gone, connections
 
 
 class Stream:
@@ -165,12 +165,7 @@ class HTTP2Origin:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for sock in connections(self.listener):
             threading.Thread(target=self.greet, args=(sock,), daemon=True).start()
 
     def greet(self, sock):

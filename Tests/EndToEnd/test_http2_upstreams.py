@@ -5,7 +5,7 @@ import h2.errors
 import hpack
 import pytest
 
-from harness import PATIENCE, Client, Gone, Wire, eventually, free_port
+from harness import PATIENCE, Client, Gone, Wire, connections, eventually, free_port
 from http2 import *
 
 CONFIG = """
@@ -223,11 +223,7 @@ class RawServer:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
+        for sock in connections(self.listener):
             self.connections += 1
             threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
 

@@ -4,7 +4,7 @@ import json, os, shutil, signal, socket, ssl, struct, subprocess, threading, tim
 import pytest
 
 from certificates import EC, Certificates
-from harness import Client, Gone, Origin, ask, command, echo, eventually, free_port, reply
+from harness import Client, Gone, Origin, ask, command, connections, echo, eventually, free_port, reply
 
 LISTENER = """
 listeners:
@@ -602,11 +602,8 @@ def test_the_upstream_is_told_whose_connection_it_is(proxy, version):
                     return
 
         def accept():
-            while True:
-                try:
-                    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-                except OSError:
-                    return
+            for sock in connections(listener):
+                threading.Thread(target=serve, args=(sock,), daemon=True).start()
         threading.Thread(target=accept, daemon=True).start()
         one = proxy("listen: 127.0.0.1:@LISTEN@\nworkers: 1\nupstreams: {default: {url: 'http://127.0.0.1:@ORIGIN@', proxy_protocol: @V@}}\n", V=version,
                     ORIGIN=listener.getsockname()[1])
